@@ -1,0 +1,48 @@
+# Each target sets up what it needs: a virtual environment with the pinned dependencies, then the package.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test test-all lint types layers check bench docs clean pin
+
+$(READY): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vennmf needs Python 3.11 or newer; try make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+demo: $(READY)  ## a real story in a minute
+	@$(BIN)/vennmf demo
+
+test: $(READY)  ## the suite, without what is slow
+	$(BIN)/python -m pytest -n auto
+
+test-all: $(READY)  ## the suite, with what is slow
+	$(BIN)/python -m pytest -n auto -m ''
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+check: lint types layers
+
+bench: $(READY)  ## the tables of docs/benchmarks.md
+	$(BIN)/python benchmarks/run.py
+
+docs: $(READY)  ## run the code of every page
+	$(BIN)/python -m pytest -n auto docs README.md
+
+pin: $(READY)  ## write requirements/dev.txt anew from pyproject.toml
+	$(BIN)/python -m pip install --quiet --upgrade -e '.[dev]'
+	$(BIN)/python -m pip freeze --exclude-editable > requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist build

@@ -1,0 +1,1 @@
+"""Retrieve, cluster, tag, explain: what the factors are for."""

@@ -1,0 +1,1 @@
+"""The scikit-learn faces of the models."""

@@ -1,0 +1,7 @@
+"""Rows become named, aligned, weighted matrices: axes, views, vocabulary, tf-idf."""
+
+from vennmf.matrices.axis import Axis
+from vennmf.matrices.view import View
+from vennmf.matrices.viewset import ViewSet
+
+__all__ = ["Axis", "View", "ViewSet"]

@@ -1,0 +1,1 @@
+"""What is minimised: blocks, forms, losses, penalties, models. Mathematics, no loops."""

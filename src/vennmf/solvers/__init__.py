@@ -1,0 +1,1 @@
+"""How a model is minimised: bind, loop, sweep, stop."""

@@ -1,0 +1,61 @@
+"""The kernels, said in NumPy: the specification that the compiled twins are tested against.
+
+Rows are entities of one axis, columns are components. ``F`` is changed in place and comes first; one number is returned.
+"""
+
+import numpy as np
+
+
+def sweep(F, G, C, curvature, upper, n_sweeps):
+    """Cyclic passes of exact coordinate descent over the columns of F, rows independent, in place.
+
+    F[:, t] <- clip(F[:, t] - (F G + diag(d) F - C)[:, t] / (G[t, t] + d), 0, upper)     d = curvature
+
+    Reads G (k, k) symmetric, C (rows, k), curvature (rows,) or empty for zeros; writes F (rows, k).
+    A coordinate whose curvature is zero stays where it is.
+    Returns the squared norm of the projected gradient before the first pass, in float64.
+    Cost: n_sweeps * rows * k^2.
+    """
+    d = curvature if curvature.size else np.zeros(F.shape[0], dtype=F.dtype)
+    gradient = F @ G + d[:, None] * F - C
+    at_zero, at_upper = F <= 0, F >= upper
+    projected = np.where(
+        at_zero, np.minimum(gradient, 0), np.where(at_upper, np.maximum(gradient, 0), gradient)
+    )
+    violation = float(np.sum(projected.astype(np.float64) ** 2))
+    for _ in range(n_sweeps):
+        for t in range(F.shape[1]):
+            bend = G[t, t] + d
+            slope = F @ G[:, t] + d * F[:, t] - C[:, t]
+            moved = np.clip(F[:, t] - slope / np.where(bend > 0, bend, 1), 0, upper)
+            F[:, t] = np.where(bend > 0, moved, F[:, t])
+    return violation
+
+
+def sweep_coupled(F, G, C, A, n_sweeps):
+    """Cyclic passes of exact coordinate descent where rows are coupled by overlaps between columns, in place.
+
+    value = 1/2 <F G, F> - <F, C> + 1/4 sum_jk A_jk (F_j . F_k)^2        S = F^T F, kept up to date
+    F_it <- max(0, F_it - (sum_k F_ik (G_kt + A_tk S_tk) - C_it) / (G_tt + sum_k A_tk F_ik^2))
+
+    Reads G (k, k), C (rows, k), A (k, k) symmetric, nonnegative, zero diagonal; writes F. Row after row, serially.
+    Returns the squared norm of the projected gradient before the first pass, in float64.
+    Cost: n_sweeps * rows * 3 k^2.
+    """
+    S = F.T.astype(np.float64) @ F.astype(np.float64)
+    gradient = F @ (G + A * S) - C
+    violation = float(np.sum(np.where(F > 0, gradient, np.minimum(gradient, 0)).astype(np.float64) ** 2))
+    for _ in range(n_sweeps):
+        for i in range(F.shape[0]):
+            for t in range(F.shape[1]):
+                bend = G[t, t] + A[t] @ F[i] ** 2
+                if bend <= 0:
+                    continue
+                slope = F[i] @ (G[:, t] + A[t] * S[t]) - C[i, t]
+                moved = max(0.0, F[i, t] - slope / bend)
+                step = moved - F[i, t]
+                F[i, t] = moved
+                S[t] += step * F[i]
+                S[t, t] += step * (moved - step)  # S_tt gains moved^2 - old^2 = step * (moved + old)
+                S[:, t] = S[t]
+    return violation

@@ -1,0 +1,1 @@
+"""Where rows come from: tables, text, named data sets, planted data."""
