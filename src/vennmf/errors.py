@@ -27,7 +27,7 @@ class MissingDependencyError(VennmfError, ImportError):
     """An optional package is needed; the message carries the command that installs it."""
 
 
-class ConvergenceWarning(_SklearnConvergenceWarning):
+class ConvergenceWarning(_SklearnConvergenceWarning):  # type: ignore[misc]
     """The fit stopped before its tolerance, or left components unused; the message carries the numbers."""
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ class Axis:
         One distinct identifier for each entity. Without them entities are addressed by position.
     """
 
-    def __init__(self, name: str, size: int, ids: Sequence[str] | NDArray[np.str_] | None = None) -> None:
+    def __init__(self, name: str, size: int, ids: Sequence[str] | NDArray[Any] | None = None) -> None:
         self.name = name
         self.size = int(size)
         self.ids: NDArray[np.object_] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vennmf.errors import SourceError
 from vennmf.matrices.axis import Axis
 
-Matrix = NDArray[Any] | sp.csr_array
+Matrix: TypeAlias = Any
 """What a view holds: a C-contiguous dense array or a CSR array, of float32 or float64."""
 
 
@@ -28,6 +28,8 @@ class View:
     X: Matrix
     items: Axis
     features: Axis
+    rows: NDArray[np.intp] | None = None
+    """Which of the items each row of X stands for, where the view lacks some of them; None when it has them all."""
 
     @classmethod
     def of(
@@ -37,6 +39,7 @@ class View:
         *,
         items: Axis | None = None,
         features: Axis | None = None,
+        rows: Any = None,
         dtype: Any = None,
     ) -> View:
         """Check a matrix, DataFrame or sparse matrix of any format and name its axes."""
@@ -50,12 +53,14 @@ class View:
         X = canonical(name, X, dtype)
         items = items or Axis(f"items:{name}", X.shape[0], item_ids)
         features = features or Axis("features", X.shape[1], feature_ids)
-        if (items.size, features.size) != X.shape:
+        if rows is not None:
+            rows = _rows_on(name, np.asarray(rows), X.shape[0], items.size)
+        if (items.size if rows is None else len(rows), features.size) != X.shape:
             raise SourceError(
                 f"source {name!r} is {X.shape[0]:,} × {X.shape[1]:,} and its axes name {items.size:,} items and "
                 f"{features.size:,} features; one name is needed for each row and column."
             )
-        return cls(name, X, items, features)
+        return cls(name, X, items, features, rows)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -74,6 +79,22 @@ class View:
     def __repr__(self) -> str:
         kind = f"sparse, {self.nnz:,} nonzeros" if sp.issparse(self.X) else "dense"
         return f"View({self.name!r}, {self.shape[0]:,} × {self.shape[1]:,}, {self.X.dtype}, {kind})"
+
+
+def _rows_on(name: str, rows: NDArray[Any], found: int, size: int) -> NDArray[np.intp]:
+    """Positions of a view's rows on the items' axis, from positions or a mask."""
+    if rows.dtype == bool:
+        rows = np.flatnonzero(rows)
+    if (
+        len(rows) != found
+        or len(np.unique(rows)) != len(rows)
+        or (len(rows) and not 0 <= rows.min() <= rows.max() < size)
+    ):
+        raise SourceError(
+            f"view {name!r} has {found:,} rows for {len(rows):,} named items of {size:,}; name each row's item once, "
+            "by position or by a mask over all items."
+        )
+    return rows.astype(np.intp)
 
 
 def canonical(name: str, X: Any, dtype: Any = None, *, nonnegative: bool = True) -> Matrix:
@@ -97,9 +118,7 @@ def canonical(name: str, X: Any, dtype: Any = None, *, nonnegative: bool = True)
             "with X.reshape(-1, 1) if it has one feature or X.reshape(1, -1) if it is one item."
         )
     if X.dtype.kind == "c":
-        raise SourceError(
-            f"source {name!r} has complex entries. Complex data not supported; give real numbers."
-        )
+        raise SourceError(f"source {name!r} has complex entries. Complex data not supported; give real numbers.")
     if X.dtype.kind not in "fiub":
         X = _numbers(name, X)
     if X.shape[0] == 0 or X.shape[1] == 0:

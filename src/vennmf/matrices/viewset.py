@@ -80,9 +80,7 @@ class ViewSet(Mapping[str, View]):
         for name in dict.fromkeys(labels.tolist()):
             rows = np.flatnonzero(labels == name)
             ids = None if whole.items.ids is None else whole.items.ids[rows]
-            views.append(
-                View(str(name), whole.X[rows], Axis(f"items:{name}", len(rows), ids), whole.features)
-            )
+            views.append(View(str(name), whole.X[rows], Axis(f"items:{name}", len(rows), ids), whole.features))
         return cls(views)
 
     @property
@@ -97,9 +95,7 @@ class ViewSet(Mapping[str, View]):
     def nbytes(self) -> int:
         """Bytes that the matrices hold."""
         return sum(
-            view.X.data.nbytes + view.X.indices.nbytes + view.X.indptr.nbytes
-            if sp.issparse(view.X)
-            else view.X.nbytes
+            view.X.data.nbytes + view.X.indices.nbytes + view.X.indptr.nbytes if sp.issparse(view.X) else view.X.nbytes
             for view in self.values()
         )
 

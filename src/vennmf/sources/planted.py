@@ -194,17 +194,12 @@ def _names(blocks: Mapping[BlockKey, int]) -> list[str]:
     """The sources that blocks name one by one, in order of appearance."""
     return list(
         dict.fromkeys(
-            name
-            for block in blocks
-            if block != "all"
-            for name in ([block] if isinstance(block, str) else block)
+            name for block in blocks if block != "all" for name in ([block] if isinstance(block, str) else block)
         )
     )
 
 
-def _members(
-    blocks: Mapping[BlockKey, int], n_items: int | Mapping[str, int]
-) -> dict[BlockKey, tuple[str, ...]]:
+def _members(blocks: Mapping[BlockKey, int], n_items: int | Mapping[str, int]) -> dict[BlockKey, tuple[str, ...]]:
     names = _names(blocks) if isinstance(n_items, int) else list(n_items)
     if not names or not blocks:
         raise SourceError(
@@ -213,9 +208,7 @@ def _members(
         )
     unknown = [name for name in _names(blocks) if name not in names]
     if unknown:
-        raise SourceError(
-            f"blocks name source {unknown[0]!r} and the sources are {', '.join(map(repr, names))}."
-        )
+        raise SourceError(f"blocks name source {unknown[0]!r} and the sources are {', '.join(map(repr, names))}.")
     return {
         block: tuple(names) if block == "all" else ((block,) if isinstance(block, str) else tuple(block))
         for block in blocks

@@ -18,10 +18,8 @@ def sweep(F, G, C, curvature, upper, n_sweeps):
     """
     d = curvature if curvature.size else np.zeros(F.shape[0], dtype=F.dtype)
     gradient = F @ G + d[:, None] * F - C
-    at_zero, at_upper = F <= 0, F >= upper
-    projected = np.where(
-        at_zero, np.minimum(gradient, 0), np.where(at_upper, np.maximum(gradient, 0), gradient)
-    )
+    at_zero, at_upper = F <= 0, upper <= F
+    projected = np.where(at_zero, np.minimum(gradient, 0), np.where(at_upper, np.maximum(gradient, 0), gradient))
     violation = float(np.sum(projected.astype(np.float64) ** 2))
     for _ in range(n_sweeps):
         for t in range(F.shape[1]):
@@ -58,4 +56,39 @@ def sweep_coupled(F, G, C, A, n_sweeps):
                 S[t] += step * F[i]
                 S[t, t] += step * (moved - step)  # S_tt gains moved^2 - old^2 = step * (moved + old)
                 S[:, t] = S[t]
+    return violation
+
+
+def clip_by_maximum(z, bound):
+    """argmin over f >= 0 of 1/2 |f - z|^2 + bound * max(f): the positive part of z, cut off at a level.
+
+    Zero if the positive part sums to at most bound; else min(z, level) with sum(max(z - level, 0)) = bound.
+    """
+    z = np.maximum(z, 0)
+    if z.sum(dtype=np.float64) <= bound:
+        return np.zeros_like(z)
+    high = -np.sort(-z)
+    levels = (np.cumsum(high, dtype=np.float64) - bound) / np.arange(1, len(z) + 1)
+    return np.minimum(z, levels[np.flatnonzero(levels <= high)[-1]]).astype(z.dtype)
+
+
+def sweep_column_maximum(F, G, C, weights, n_sweeps):
+    """Cyclic passes over the columns of F, each minimised exactly under a penalty on its largest entry, in place.
+
+    value = 1/2 <F G, F> - <F, C> + sum_t weights_t max_i F_it
+    F_t <- clip_by_maximum(F_t - (F G - C)_t / G_tt, weights_t / G_tt)
+
+    Reads G (k, k), C (rows, k), weights (k,); writes F. A column whose curvature is zero stays where it is.
+    Returns the squared norm of G_tt (F_t - what F_t would become) over all columns before the first pass, in float64.
+    Cost: n_sweeps * rows * k^2.
+    """
+
+    def minimiser(t):
+        return clip_by_maximum(F[:, t] - (F @ G[:, t] - C[:, t]) / G[t, t], weights[t] / G[t, t])
+
+    active = [t for t in range(F.shape[1]) if G[t, t] > 0]
+    violation = float(sum(np.sum((G[t, t] * (F[:, t] - minimiser(t))).astype(np.float64) ** 2) for t in active))
+    for _ in range(n_sweeps):
+        for t in active:
+            F[:, t] = minimiser(t)
     return violation

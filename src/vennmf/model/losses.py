@@ -1,0 +1,51 @@
+"""Losses: how far a view is from its product of factors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from vennmf.model.form import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Frobenius:
+    r"""Squared error of one view, whose rows and columns stand for the entities of two axes.
+
+    .. math:: \tfrac{w}{2} \lVert X - L R^\top \rVert_F^2
+
+    ``blocks`` names the columns of both factors that this view uses. ``weight`` None stands for :math:`1/\lVert X\rVert^2`.
+    """
+
+    view: str
+    left: str
+    right: str
+    blocks: tuple[str, ...]
+    weight: float | None = None
+
+    @staticmethod
+    def value(squared_norm: float, cross: float, product: float, weight: float) -> float:
+        """From ‖X‖², <X R, L> and <LᵀL, RᵀR>: the product L Rᵀ is never formed."""
+        return 0.5 * weight * (squared_norm - 2 * cross + product)
+
+    @staticmethod
+    def form(XR: Array, RtR: Array, weight: float) -> tuple[Array, Array]:
+        """Gram and cross for L, given the product X R and the gram RᵀR; for R, pass Xᵀ L and LᵀL."""
+        dtype = XR.dtype
+        if weight != 1:
+            XR *= np.asarray(weight, dtype)
+        return (weight * RtR).astype(dtype), XR
+
+    def latex(self) -> str:
+        w = rf"w_{{\mathrm{{{self.view}}}}}"
+        parts = r"\,|\,".join(rf"B_{{\mathrm{{{_safe(b)}}}}}" for b in self.blocks)
+        return rf"\tfrac{{{w}}}{{2}} \lVert X_{{\mathrm{{{self.view}}}}} - H_{{\mathrm{{{self.view}}}}} [{parts}]^\top \rVert_F^2"
+
+    def text(self) -> str:
+        weight = f"1/|X_{self.view}|^2" if self.weight is None else f"{self.weight:g}"
+        return f"1/2 {weight} |X_{self.view} - H_{self.view} [{' | '.join(self.blocks)}]^T|^2"
+
+
+def _safe(name: str) -> str:
+    return name.replace("&", r"\&").replace("_", r"\_")

@@ -1,0 +1,285 @@
+"""Penalties: small frozen objects that give value and form of one factor side by side.
+
+``on`` says which factors: ``"encodings"`` (rows of the views), ``"components"`` (columns of the views) or the name of one
+axis; ``blocks`` which of their columns, all for None. Every penalty has
+
+* ``value(F, layout)``: a float, added to the objective;
+* ``add_form(form, F, layout)``: adds to the waist a quadratic with the same value (up to a constant) and gradient at F,
+  and nowhere below the penalty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import scipy.sparse as sp
+
+from vennmf.errors import ModelError
+from vennmf.model.blocks import Layout
+from vennmf.model.form import Array, Form
+
+
+@runtime_checkable
+class Penalty(Protocol):
+    """What the engine asks of a penalty, besides the attributes ``on`` and ``blocks``."""
+
+    def value(self, F: Array, layout: Layout) -> float: ...
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None: ...
+
+    def latex(self) -> str: ...
+
+
+def _checked(weight: float, name: str) -> None:
+    if not np.isfinite(weight) or weight < 0:
+        raise ModelError(f"{name} has weight {weight!r}; a finite number >= 0 was expected.")
+
+
+@dataclass(frozen=True)
+class L1:
+    r"""Sum of entries, which are nonnegative.
+
+    .. math:: \lambda \sum_{ij} F_{ij}
+    """
+
+    weight: float
+    on: str = "encodings"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "L1")
+
+    def value(self, F: Array, layout: Layout) -> float:
+        return self.weight * float(np.sum(F[:, layout.columns(self.blocks)], dtype=np.float64))
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        form.cross[:, layout.columns(self.blocks)] -= np.asarray(self.weight, F.dtype)
+
+    def latex(self) -> str:
+        return rf"{self.weight:g} \lVert {_letter(self.on)} \rVert_1"
+
+
+@dataclass(frozen=True)
+class L2:
+    r"""Half the squared norm.
+
+    .. math:: \tfrac{\lambda}{2} \lVert F \rVert_F^2
+    """
+
+    weight: float
+    on: str = "encodings"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "L2")
+
+    def value(self, F: Array, layout: Layout) -> float:
+        part = F[:, layout.columns(self.blocks)].astype(np.float64)
+        return 0.5 * self.weight * float(np.vdot(part, part))
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        diagonal = np.zeros(layout.width)
+        diagonal[layout.columns(self.blocks)] = self.weight
+        form.add_to_diagonal(diagonal)
+
+    def latex(self) -> str:
+        return rf"\tfrac{{{self.weight:g}}}{{2}} \lVert {_letter(self.on)} \rVert_F^2"
+
+
+@dataclass(frozen=True)
+class Box:
+    r"""No entry above a bound.
+
+    .. math:: 0 \le F_{ij} \le u
+    """
+
+    upper: float = 1.0
+    on: str = "encodings"
+    blocks: None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        if not self.upper > 0:
+            raise ModelError(f"Box has upper bound {self.upper!r}; a number > 0 was expected.")
+
+    def value(self, F: Array, layout: Layout) -> float:
+        return 0.0 if F.max(initial=0) <= self.upper * (1 + 1e-6) else np.inf
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        form.upper = min(form.upper, self.upper)
+
+    def latex(self) -> str:
+        return rf"\iota(0 \le {_letter(self.on)} \le {self.upper:g})"
+
+
+@dataclass(frozen=True)
+class MutuallyOrthogonal:
+    r"""Overlap between the columns of different blocks; inside a block columns may overlap freely.
+
+    .. math:: \tfrac12 \sum_{s<t} \tfrac{a}{K_s K_t} \lVert B_s^\top B_t \rVert_F^2
+
+    This is :math:`\alpha\lVert W^\top U\rVert^2 + \beta\lVert W^\top V\rVert^2 + \gamma\lVert U^\top V\rVert^2` of the paper, halved
+    like every term here. ``blocks`` names those that are kept apart, all for None.
+    """
+
+    weight: float = 100.0
+    on: str = "components"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "MutuallyOrthogonal")
+
+    def coupling(self, layout: Layout) -> Array:
+        """A, with a / (K_s K_t) between columns of two blocks and 0 inside a block."""
+        A = np.zeros((layout.width, layout.width))
+        slices = layout.slices()
+        chosen = [b for b in layout.blocks if self.blocks is None or b.name in self.blocks]
+        for s in chosen:
+            for t in chosen:
+                if s is not t:
+                    A[slices[s.name], slices[t.name]] = self.weight / (s.size * t.size)
+        return A
+
+    def value(self, F: Array, layout: Layout) -> float:
+        F = F.astype(np.float64)
+        return 0.25 * float(np.sum(self.coupling(layout) * (F.T @ F) ** 2))
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        form.add_coupling(self.coupling(layout).astype(F.dtype))
+
+    def latex(self) -> str:
+        return rf"\tfrac12 \sum_{{s<t}} \tfrac{{{self.weight:g}}}{{K_s K_t}} \lVert B_s^\top B_t \rVert_F^2"
+
+
+@dataclass(frozen=True, eq=False)
+class GraphSmooth:
+    r"""Entities that a sparse symmetric graph S joins have similar rows; with a negative weight, dissimilar ones.
+
+    .. math:: \tfrac{\lambda}{2} \operatorname{tr} F^\top (D - S) F = \tfrac{\lambda}{4} \sum_{ij} S_{ij} \lVert F_i - F_j \rVert^2
+
+    For :math:`\lambda > 0` the form uses :math:`D - S \preceq 2D`: curvature 2D, cross (D + S) F, rows independent. For
+    :math:`\lambda < 0` the term is concave and its tangent bounds it: cross |λ| (D − S) F.
+    """
+
+    graph: sp.csr_array
+    weight: float = 1.0
+    on: str = "encodings"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        graph = sp.csr_array(self.graph)
+        if graph.shape[0] != graph.shape[1]:
+            raise ModelError(f"the graph of GraphSmooth is {graph.shape[0]} × {graph.shape[1]}; it must be square.")
+        if graph.nnz and (not np.isfinite(graph.data).all() or graph.data.min() < 0):
+            raise ModelError("the graph of GraphSmooth has negative or non-finite weights; they must be >= 0.")
+        if abs(graph - graph.T).max() > 1e-6 * (abs(graph).max() or 1):
+            raise ModelError("the graph of GraphSmooth is not symmetric; pass S.maximum(S.T) or (S + S.T) / 2.")
+        object.__setattr__(self, "graph", graph)
+
+    def _degrees(self) -> Array:
+        return np.asarray(self.graph.sum(axis=1)).ravel()
+
+    def value(self, F: Array, layout: Layout) -> float:
+        part = F[:, layout.columns(self.blocks)].astype(np.float64)
+        smooth = np.einsum("i,ij,ij->", self._degrees(), part, part) - np.vdot(part, self.graph @ part)
+        return 0.5 * self.weight * float(smooth)
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        columns = layout.columns(self.blocks)
+        part, degrees, size = (
+            F[:, columns],
+            self._degrees().astype(F.dtype),
+            np.asarray(abs(self.weight), F.dtype),
+        )
+        pull = (self.graph @ part).astype(F.dtype)
+        held = degrees[:, None] * part
+        if self.weight < 0:
+            form.cross[:, columns] += size * (held - pull)
+            return
+        form.cross[:, columns] += size * (held + pull)
+        form.add_curvature(2 * size * degrees)
+        if len(columns) < layout.width:  # the curvature reaches every column; take it back where nothing is smoothed
+            others = np.setdiff1d(np.arange(layout.width), columns)
+            form.cross[:, others] += 2 * size * degrees[:, None] * F[:, others]
+
+    def latex(self) -> str:
+        return rf"\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} {_letter(self.on)}^\top L {_letter(self.on)}"
+
+
+@dataclass(frozen=True)
+class ColumnMaximum:
+    r"""The largest entry of each column: a component that a view does not need leaves it altogether.
+
+    .. math:: \lambda \lVert B \rVert_{1,\infty} = \lambda \sum_j \max_i B_{ij}
+    """
+
+    weight: float
+    on: str = "components"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "ColumnMaximum")
+
+    def value(self, F: Array, layout: Layout) -> float:
+        return self.weight * float(np.sum(F[:, layout.columns(self.blocks)].max(axis=0), dtype=np.float64))
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        weights = np.zeros(layout.width, F.dtype)
+        weights[layout.columns(self.blocks)] = self.weight
+        form.column_maximum = weights if form.column_maximum is None else form.column_maximum + weights
+
+    def latex(self) -> str:
+        return rf"{self.weight:g} \lVert {_letter(self.on)} \rVert_{{1,\infty}}"
+
+
+@dataclass(frozen=True, eq=False)
+class LabelScatter:
+    r"""Labelled entities lie close to their class's mean and far from the other classes': minus the between-class scatter.
+
+    .. math:: -\tfrac{\beta}{2} \Bigl( \sum_c n_c \lVert \bar F_c \rVert^2 - n \lVert \bar F \rVert^2 \Bigr)
+
+    ``y`` holds a class number for each row and -1 where it is unknown. The term is concave; its tangent at F is the form:
+    :math:`\beta(\bar F_{c(i)} - \bar F)` added to the cross of labelled row i.
+    """
+
+    y: Any
+    weight: float
+    on: str = "encodings"
+    blocks: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "LabelScatter")
+        object.__setattr__(self, "y", np.asarray(self.y))
+
+    def _means(self, part: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Labelled rows, class of each, class means, class sizes and the mean of all labelled rows."""
+        labelled = np.flatnonzero(self.y >= 0)
+        _, classes = np.unique(self.y[labelled], return_inverse=True)
+        sizes = np.bincount(classes)
+        onto = sp.csr_array(
+            (np.ones(len(labelled)), (classes, np.arange(len(labelled)))), shape=(len(sizes), len(labelled))
+        )
+        sums = onto @ part[labelled].astype(np.float64)
+        return labelled, classes, sums / sizes[:, None], sizes, sums.sum(axis=0) / max(len(labelled), 1)
+
+    def value(self, F: Array, layout: Layout) -> float:
+        if not (self.y >= 0).any():
+            return 0.0
+        labelled, _, means, sizes, mean = self._means(F[:, layout.columns(self.blocks)])
+        between = float(np.sum(sizes * np.sum(means**2, axis=1)) - len(labelled) * np.sum(mean**2))
+        return -0.5 * self.weight * between
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        if not (self.y >= 0).any():
+            return
+        columns = layout.columns(self.blocks)
+        labelled, classes, means, _, mean = self._means(F[:, columns])
+        form.cross[np.ix_(labelled, columns)] += (self.weight * (means[classes] - mean)).astype(F.dtype)
+
+    def latex(self) -> str:
+        return rf"-\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} S_b({_letter(self.on)})"
+
+
+def _letter(on: str) -> str:
+    return {"encodings": "H", "components": "B"}.get(on, rf"F_{{\mathrm{{{on}}}}}")

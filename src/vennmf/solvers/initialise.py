@@ -1,0 +1,168 @@
+"""Starting factors: random, means of random items, nonnegative double SVD, or given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse.linalg as spla
+
+from vennmf.errors import ParameterError
+from vennmf.model.form import Array
+from vennmf.solvers import products
+from vennmf.solvers.problem import Factors, Problem
+
+INITS = ("random", "means", "nndsvd")
+
+
+def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.Generator) -> Factors:
+    """Factors of every axis, scaled so that each view's product has the best length, at unit norm."""
+    if isinstance(init, Mapping):
+        factors = _given(problem, init)
+    elif init == "random":
+        factors = _random(problem, rng)
+    elif init == "means":
+        factors = _means(problem, rng)
+    elif init == "nndsvd":
+        factors = _nndsvd(problem, rng)
+    else:
+        raise ParameterError(f"init={init!r}; expected one of {', '.join(map(repr, INITS))} or a dict of factors.")
+    if not isinstance(init, Mapping):
+        _scale_to_fit(problem, factors)
+    problem.normalise(factors)
+    return factors
+
+
+def _random(problem: Problem, rng: np.random.Generator) -> Factors:
+    return {
+        axis: np.abs(rng.standard_normal((problem.sizes[axis], problem.model.layouts[axis].width))).astype(
+            problem.dtype
+        )
+        for axis in problem.model.axes
+    }
+
+
+def _means(problem: Problem, rng: np.random.Generator, sample: int = 20) -> Factors:
+    """Each component starts from the mean of a few random items of the sources it belongs to."""
+    factors = _random(problem, rng)
+    mean = {axis: float(np.mean(factors[axis])) for axis in problem.model.column_axes}
+    for loss in problem.model.losses:
+        X = problem.views[loss.view].X
+        B, slices = factors[loss.right], problem.model.layouts[loss.right].slices()
+        first = {b.name for b in problem.model.blocks if b.sources[0] == loss.view}
+        for name in (name for name in loss.blocks if name in first):
+            for j in range(slices[name].start, slices[name].stop):
+                rows = rng.choice(X.shape[0], size=min(sample, X.shape[0]), replace=False)
+                B[:, j] = products.rows_of(X, rows).mean(axis=0) + 1e-3 * mean[loss.right] * B[:, j] * X.mean()
+    return factors
+
+
+def _nndsvd(problem: Problem, rng: np.random.Generator) -> Factors:
+    """Positive parts of leading singular pairs (Boutsidis & Gallopoulos 2008), block after block, widest sharing first.
+
+    The matrix of a block is the weighted stack of its sources' views along the axis they do not share, never formed:
+    only its products with vectors are taken. A private block starts where the shared ones left off, since directions
+    already taken are deflated. Zeros are filled with small random values so that no entry is locked.
+    """
+    factors = _random(problem, rng)
+    model = problem.model
+    fill = 1e-2 * np.sqrt(sum(problem.weights[v] * n for v, n in problem.squared_norms.items()) / len(model.losses))
+    taken: dict[str, Array] = {}
+    for block in model.blocks:
+        losses = [loss for loss in model.losses if loss.view in block.sources]
+        stacked_rows = len({loss.right for loss in losses}) == 1
+        left, right = ("left", "right") if stacked_rows else ("right", "left")
+        shared_axis = getattr(losses[0], right)
+        basis = taken.get(shared_axis, np.zeros((problem.sizes[shared_axis], 0)))
+        shape = (sum(problem.views[loss.view].shape[0 if stacked_rows else 1] for loss in losses), len(basis))
+
+        def split(v: Array, losses: Any = losses, side: int = 0 if stacked_rows else 1) -> list[Array]:
+            return np.split(v, np.cumsum([problem.views[loss.view].shape[side] for loss in losses])[:-1])
+
+        def forward(v: Array, losses: Any = losses, basis: Array = basis, rows: bool = stacked_rows) -> Array:
+            v = v.ravel() - basis @ (basis.T @ v.ravel())
+            out = []
+            for loss in losses:
+                view, w = problem.views[loss.view], np.sqrt(problem.weights[loss.view])
+                seen = v if rows or view.rows is None else v[view.rows]
+                out.append(w * (view.X @ seen if rows else view.X.T @ seen))
+            return np.concatenate(out)
+
+        def backward(u: Array, losses: Any = losses, basis: Array = basis, rows: bool = stacked_rows) -> Array:
+            out: Array = np.zeros(len(basis))
+            for loss, part in zip(losses, split(u.ravel()), strict=True):
+                view, w = problem.views[loss.view], np.sqrt(problem.weights[loss.view])
+                product = w * (view.X.T @ part if rows else view.X @ part)
+                if rows or view.rows is None:
+                    out += product
+                else:
+                    out[view.rows] += product
+            return out - basis @ (basis.T @ out)
+
+        operator = spla.LinearOperator(shape, matvec=forward, rmatvec=backward, dtype=np.float64)
+        rank = min(block.size, min(shape) - 1)
+        if rank < 1:
+            continue
+        U, s, Vt = spla.svds(operator, k=rank, v0=rng.standard_normal(min(shape)), random_state=rng)
+        order = np.argsort(-s)
+        U, s, Vt = U[:, order], s[order], Vt[order]
+        taken[shared_axis] = np.hstack([basis, Vt.T])
+        for j in range(rank):
+            v, u = _positive_pair(Vt[j], U[:, j])
+            size = np.sqrt(max(s[j], 0))
+            _put(problem, factors[shared_axis], shared_axis, block.name, j, size * v, fill, rng)
+            for loss, part in zip(losses, split(u), strict=True):
+                axis = getattr(loss, left)
+                weight = np.sqrt(problem.weights[loss.view])
+                whole = np.zeros(problem.sizes[axis])
+                rows = problem.views[loss.view].rows if axis == loss.left else None
+                whole[slice(None) if rows is None else rows] = size * part / weight
+                _put(problem, factors[axis], axis, block.name, j, whole, fill / weight, rng)
+    return factors
+
+
+def _positive_pair(v: Array, u: Array) -> tuple[Array, Array]:
+    """The dominant nonnegative half of a singular pair."""
+    halves = [(np.maximum(sign * v, 0), np.maximum(sign * u, 0)) for sign in (1, -1)]
+    return max(halves, key=lambda pair: float(np.linalg.norm(pair[0]) * np.linalg.norm(pair[1])))
+
+
+def _put(
+    problem: Problem,
+    F: Array,
+    axis: str,
+    block: str,
+    j: int,
+    values: Array,
+    fill: float,
+    rng: np.random.Generator,
+) -> None:
+    small = fill / np.sqrt(len(values)) * rng.random(len(values))
+    F[:, problem.model.layouts[axis].slices()[block].start + j] = np.where(values > 0, values, small)
+
+
+def _given(problem: Problem, init: Mapping[str, Any]) -> Factors:
+    """Factors that the caller provides, copied and checked."""
+    factors = {}
+    for axis in problem.model.axes:
+        if axis not in init:
+            raise ParameterError(f"init lacks the factor of axis {axis!r}; expected {', '.join(problem.model.axes)}.")
+        F = np.array(init[axis], dtype=problem.dtype, order="C")
+        wanted = (problem.sizes[axis], problem.model.layouts[axis].width)
+        if F.shape != wanted:
+            raise ParameterError(f"init[{axis!r}] has shape {F.shape}; expected {wanted}, entities × components.")
+        if not np.isfinite(F).all() or F.min(initial=0) < 0:
+            raise ParameterError(f"init[{axis!r}] has negative or non-finite entries; factors are nonnegative.")
+        factors[axis] = F
+    return factors
+
+
+def _scale_to_fit(problem: Problem, factors: Factors) -> None:
+    """Multiply each row factor by the number that brings its views' products closest to the data."""
+    for axis in problem.model.row_axes:
+        data = problem.data_form(axis, factors)
+        F = factors[axis]
+        product = sum(float(np.sum(gram * products.gram(F if rows is None else F[rows]))) for rows, gram in data.parts)
+        if product > 0:
+            F *= np.asarray(max(products.inner(data.cross, F), 0.0) / product, problem.dtype)

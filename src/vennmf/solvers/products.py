@@ -1,0 +1,53 @@
+"""The only place where a data matrix is multiplied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from vennmf.matrices.view import Matrix
+from vennmf.model.form import Array
+
+
+def times(X: Matrix, R: Array) -> Array:
+    """X R, dense."""
+    return np.ascontiguousarray(X @ R)
+
+
+def transposed_times(X: Matrix, L: Array) -> Array:
+    """Xᵀ L, dense."""
+    return np.ascontiguousarray(X.T @ L)
+
+
+def gram(F: Array) -> Array:
+    """FᵀF, summed in float64."""
+    if F.dtype == np.float64:
+        return F.T @ F
+    total = np.zeros((F.shape[1], F.shape[1]))
+    for start in range(0, F.shape[0], 4096):
+        part = F[start : start + 4096]
+        total += part.T @ part
+    return total
+
+
+def inner(A: Array, B: Array) -> float:
+    """<A, B>, summed in float64."""
+    total = 0.0
+    for start in range(0, A.shape[0], 4096):
+        total += float(np.einsum("ij,ij->j", A[start : start + 4096], B[start : start + 4096]).sum(dtype=np.float64))
+    return total
+
+
+def squared_residual(X: Matrix, L: Array, R: Array) -> float:
+    """‖X − L Rᵀ‖², never forming L Rᵀ where X is sparse."""
+    values = X.data if sp.issparse(X) else X
+    squared = float(np.einsum("i,i->", values.ravel(), values.ravel(), dtype=np.float64))
+    return squared - 2 * inner(times(X, R), L) + float(np.sum(gram(L) * gram(R)))
+
+
+def rows_of(X: Matrix, rows: Any) -> Array:
+    """A few rows as a dense array."""
+    part = X[rows]
+    return part.toarray() if sp.issparse(part) else np.asarray(part)
