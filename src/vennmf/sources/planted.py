@@ -160,8 +160,8 @@ def planted_views(
     """Views of the same items with known common and private concepts, and a few labels.
 
     Blocks name views instead of sources. With ``n_classes > 1`` each class favours its own parts of every
-    block, and ``labelled`` is the share of items whose class is known (at least one of each class); the rest is -1.
-    The other parameters are those of :func:`planted`.
+    block, and ``labelled`` is the share of items whose class is known (at least one of each class); the rest
+    is -1. The other parameters are those of :func:`planted`.
     """
     sizes = dict.fromkeys(_names(blocks), n_features) if isinstance(n_features, int) else dict(n_features)
     members = _members(blocks, dict.fromkeys(sizes, n_items))
