@@ -1,6 +1,6 @@
 """The kernels, said in NumPy: the specification that the compiled twins are tested against.
 
-Rows are entities of one axis, columns are components. ``F`` is changed in place and comes first; one number is returned.
+Rows are entities of one axis, columns are components. ``F`` is changed in place; one number is returned.
 """
 
 import numpy as np
@@ -36,7 +36,7 @@ def sweep_coupled(F, G, C, A, n_sweeps):
     value = 1/2 <F G, F> - <F, C> + 1/4 sum_jk A_jk (F_j . F_k)^2        S = F^T F, kept up to date
     F_it <- max(0, F_it - (sum_k F_ik (G_kt + A_tk S_tk) - C_it) / (G_tt + sum_k A_tk F_ik^2))
 
-    Reads G (k, k), C (rows, k), A (k, k) symmetric, nonnegative, zero diagonal; writes F. Row after row, serially.
+    Reads G (k, k), C (rows, k), A (k, k) symmetric, nonnegative, zero diagonal; writes F. Rows in order.
     Returns the squared norm of the projected gradient before the first pass, in float64.
     Cost: n_sweeps * rows * 3 k^2.
     """
@@ -92,3 +92,50 @@ def sweep_column_maximum(F, G, C, weights, n_sweeps):
         for t in active:
             F[:, t] = minimiser(t)
     return violation
+
+
+def nnls_rows(F, G, C, tol, max_sweeps):
+    """For every row the minimiser of 1/2 f G f - c f over f >= 0, starting from the row of F, in place.
+
+    Stops at a row when its projected gradient's norm is tol times what it was at first, or after max_sweeps.
+    Reads G (k, k) symmetric, C (rows, k); writes F (rows, k).
+    Returns the largest ratio, over the rows, of the last norm to the first (0 where the first was 0).
+    """
+    worst, none = 0.0, np.empty(0)
+    for i in range(F.shape[0]):
+        f, c = F[i : i + 1].astype(np.float64), C[i : i + 1].astype(np.float64)
+        wide = G.astype(np.float64)
+        first = last = sweep(f, wide, c, none, np.inf, 0)
+        for _ in range(max_sweeps):
+            if last <= tol**2 * first:
+                break
+            sweep(f, wide, c, none, np.inf, 1)
+            last = sweep(f, wide, c, none, np.inf, 0)
+        F[i] = f[0]
+        worst = max(worst, np.sqrt(last / first) if first > 0 else 0.0)
+    return worst
+
+
+def sparse_times_dense(data, indices, indptr, B, out):
+    """out = X B for X (rows, columns) in compressed rows. Writes out (rows, k), and returns it."""
+    for i in range(out.shape[0]):
+        entries = slice(indptr[i], indptr[i + 1])
+        out[i] = data[entries] @ B[indices[entries]]
+    return out
+
+
+def transposed_times_dense(data, indices, indptr, F, out):
+    """out = X^T F for X (rows, columns) in compressed rows, columns sorted within each row.
+
+    Reads F (rows, k); writes out (columns, k), and returns it.
+    """
+    out[...] = 0
+    for i in range(F.shape[0]):
+        entries = slice(indptr[i], indptr[i + 1])
+        np.add.at(out, indices[entries], data[entries, None] * F[i])
+    return out
+
+
+def row_gram(F):
+    """F^T F, summed in float64."""
+    return F.astype(np.float64).T @ F.astype(np.float64)

@@ -1,0 +1,169 @@
+"""Each compiled kernel does what its NumPy twin says."""
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+from vennmf.solvers import kernels
+from vennmf.solvers.kernels import reference
+
+SHAPES = [(1, 1), (1, 7), (3, 4), (10, 3), (7, 16), (33, 17), (64, 8), (65, 60), (257, 33)]
+DTYPES = [np.float32, np.float64]
+
+
+def form(rows, k, dtype, seed=0):
+    """A start with zeros, a gram with a dead column where there is room for one, a cross of mixed signs."""
+    rng = np.random.default_rng(seed)
+    B = rng.random((40, k)) * (rng.random((40, k)) < 0.6)
+    if k > 2:
+        B[:, 1] = 0
+    F = rng.random((rows, k)) * (rng.random((rows, k)) < 0.7)
+    C = (rng.random((rows, 40)) - 0.2) @ B
+    return F.astype(dtype), (B.T @ B).astype(dtype), C.astype(dtype)
+
+
+def close(dtype):
+    return {"rtol": 2e-4, "atol": 2e-5} if dtype == np.float32 else {"rtol": 1e-9, "atol": 1e-11}
+
+
+def value(F, G, C):
+    F, G, C = (a.astype(np.float64) for a in (F, G, C))
+    return 0.5 * np.vdot(F @ G, F) - np.vdot(F, C)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("upper", [np.inf, 0.5])
+@pytest.mark.parametrize("curved", [False, True])
+def test_sweep_visits_the_iterates_of_its_twin(shape, dtype, upper, curved):
+    F, G, C = form(*shape, dtype)
+    F = np.minimum(F, dtype(upper))
+    curvature = np.linspace(0.5, 2, shape[0]).astype(dtype) if curved else np.empty(0, dtype)
+    mine, theirs = F.copy(), F.copy()
+    violation = kernels.sweep(mine, G, C, curvature, upper, 3)
+    expected = reference.sweep(theirs, G, C, curvature, upper, 3)
+    np.testing.assert_allclose(mine, theirs, **close(dtype))
+    np.testing.assert_allclose(violation, expected, rtol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_coupled_sweep_visits_the_iterates_of_its_twin(shape, dtype):
+    F, G, C = form(*shape, dtype)
+    block = np.arange(shape[1]) % 3
+    A = (np.array([[0, 2, 1], [2, 0, 0.5], [1, 0.5, 0]])[block][:, block]).astype(dtype)
+    mine, theirs = F.copy(), F.astype(np.float64)
+    violation = kernels.sweep_coupled(mine, G, C, A, 2)
+    expected = reference.sweep_coupled(theirs, *(a.astype(np.float64) for a in (G, C, A)), 2)
+    np.testing.assert_allclose(mine, theirs, **close(dtype))
+    np.testing.assert_allclose(violation, expected, rtol=1e-5 if dtype == np.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("k", [1, 5, 16, 17, 50, 100, 130])
+def test_sparse_products_equal_those_of_scipy(k, index, dtype):
+    rng = np.random.default_rng(k)
+    X = sparse.random_array((90, 70), density=0.1, format="csr", rng=rng, dtype=dtype)
+    B, F = rng.random((70, k)).astype(dtype), rng.random((90, k)).astype(dtype)
+    parts = X.data, X.indices.astype(index), X.indptr.astype(index)
+    for right, product, rows in (
+        (B, "sparse_times_dense", 90),
+        (F, "transposed_times_dense", 70),
+    ):
+        expected = (X if rows == 90 else X.T).astype(np.float64) @ right.astype(np.float64)
+        for twin in (kernels, reference):
+            out = np.full((rows, k), np.nan, dtype)
+            getattr(twin, product)(*parts, right, out)
+            np.testing.assert_allclose(out, expected, **close(dtype))
+
+
+def test_columns_out_of_order_are_refused_rather_than_lost():
+    X = sparse.csr_array(np.array([[1.0, 2.0, 3.0]]))
+    with pytest.raises(ValueError, match="sorted"):
+        kernels.transposed_times_dense(
+            X.data,
+            np.array([400_000, 0, 200_000], np.int32),
+            X.indptr,
+            np.ones((1, 2)),
+            np.empty((500_000, 2)),
+        )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_rows_end_at_the_nonnegative_least_squares_solution(dtype):
+    rng = np.random.default_rng(3)
+    B = rng.random((40, 12)).astype(dtype)
+    X = rng.random((30, 40)).astype(dtype)
+    X[0] = 0
+    F = np.zeros((30, 12), dtype)
+    wide = B.astype(np.float64)
+    ratio = kernels.nnls_rows(F, wide.T @ wide, X @ B, 1e-9, 1000)
+    assert ratio < 1e-8
+    expected = [optimize.nnls(wide, x)[0] for x in X.astype(np.float64)]
+    np.testing.assert_allclose(F, expected, **close(dtype))
+    theirs = np.zeros((30, 12))
+    reference.nnls_rows(theirs, wide.T @ wide, (X @ B).astype(np.float64), 1e-9, 2000)
+    np.testing.assert_allclose(F, theirs, rtol=1e-4, atol=1e-4 if dtype == np.float32 else 1e-7)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_same_bits_at_any_number_of_threads(dtype):
+    F, G, C = form(3001, 40, dtype)
+    A = np.kron(1 - np.eye(2), np.ones((20, 20)))
+    X = sparse.random_array(
+        (3001, 900), density=0.05, format="csr", rng=np.random.default_rng(0), dtype=dtype
+    )
+    B = np.random.default_rng(1).random((900, 40)).astype(dtype)
+
+    def everything():
+        swept, coupled, solved = F.copy(), F[:50].copy(), F.copy()
+        gathered, scattered = np.empty_like(F), np.empty_like(B)
+        numbers = [
+            kernels.sweep(swept, G, C, np.empty(0, dtype), np.inf, 2),
+            kernels.sweep_coupled(coupled, G, C[:50], A, 1),
+            kernels.nnls_rows(solved, G, C, 1e-6, 50),
+        ]
+        kernels.sparse_times_dense(X.data, X.indices, X.indptr, B, gathered)
+        kernels.transposed_times_dense(X.data, X.indices, X.indptr, F, scattered)
+        return [np.array(numbers), swept, coupled, solved, gathered, scattered]
+
+    with kernels.threads(1):
+        alone = everything()
+    for n in (2, 3, 4):
+        with kernels.threads(n):
+            for mine, theirs in zip(everything(), alone, strict=True):
+                assert mine.tobytes() == theirs.tobytes()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_sweep_raises_the_value(seed):
+    F, G, C = form(60, 9, np.float64, seed)
+    values = [value(F, G, C)]
+    for _ in range(10):
+        kernels.sweep(F, G, C, np.empty(0), np.inf, 1)
+        values.append(value(F, G, C))
+    kernels.nnls_rows(F, G, C, 1e-10, 500)
+    values.append(value(F, G, C))
+    assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_coupled_sweep_raises_the_value(seed):
+    F, G, C = form(60, 9, np.float64, seed)
+    A = 5 * np.kron(1 - np.eye(3), np.ones((3, 3)))
+
+    def total():
+        return value(F, G, C) + 0.25 * np.sum(A * (F.T @ F) ** 2)
+
+    values = [total()]
+    for _ in range(10):
+        kernels.sweep_coupled(F, G, C, A, 1)
+        values.append(total())
+    assert np.all(np.diff(values) <= 1e-12 * abs(values[0]))
+
+
+def test_a_factor_that_cannot_be_changed_in_place_is_refused():
+    F, G, C = form(10, 4, np.float64)
+    with pytest.raises(ValueError, match="C-contiguous"):
+        kernels.sweep(np.asfortranarray(F), G, C, np.empty(0), np.inf, 1)
