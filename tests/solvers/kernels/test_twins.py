@@ -111,9 +111,7 @@ def test_rows_end_at_the_nonnegative_least_squares_solution(dtype):
 def test_the_same_bits_at_any_number_of_threads(dtype):
     F, G, C = form(3001, 40, dtype)
     A = np.kron(1 - np.eye(2), np.ones((20, 20)))
-    X = sparse.random_array(
-        (3001, 900), density=0.05, format="csr", rng=np.random.default_rng(0), dtype=dtype
-    )
+    X = sparse.random_array((3001, 900), density=0.05, format="csr", rng=np.random.default_rng(0), dtype=dtype)
     B = np.random.default_rng(1).random((900, 40)).astype(dtype)
 
     def everything():

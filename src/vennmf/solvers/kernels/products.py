@@ -128,9 +128,7 @@ def _scatter_columns(data, indices, indptr, F, out, low, high, band, n_rows):
                 continue
             if k >= w:
                 for n in range(panels):
-                    _scatter_panel(
-                        data, indices, F, out, i, n * k // panels, (n + 1) * k // panels, begin, end
-                    )
+                    _scatter_panel(data, indices, F, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
                 continue
             for p in range(begin, end):
                 x, c = data[p], indices[p]
