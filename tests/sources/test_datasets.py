@@ -58,9 +58,7 @@ def news_wheel(no_data, monkeypatch):
 
 
 def _with(entry, wheel):
-    return type(entry)(
-        entry.name, entry.title, entry.licence, entry.citation, entry.files, wheel, entry.folder
-    )
+    return type(entry)(entry.name, entry.title, entry.licence, entry.citation, entry.files, wheel, entry.folder)
 
 
 def test_every_registered_data_set_has_a_loader_an_owner_and_a_licence():
@@ -117,9 +115,7 @@ def test_a_foreign_wheel_is_refused(news_wheel, monkeypatch):
 
 def test_without_a_network_one_line_says_what_to_do(no_data, monkeypatch):
     def pip(command, **_):
-        return subprocess.CompletedProcess(
-            command, 1, "", "WARNING: retry\nERROR: No matching distribution\n"
-        )
+        return subprocess.CompletedProcess(command, 1, "", "WARNING: retry\nERROR: No matching distribution\n")
 
     monkeypatch.setattr(fetching.subprocess, "run", pip)
     with pytest.raises(SourceError, match=r"No matching distribution.*check the network") as caught:

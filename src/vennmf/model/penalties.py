@@ -11,7 +11,7 @@ axis; ``blocks`` which of their columns, all for None. Every penalty has
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -166,6 +166,7 @@ class GraphSmooth:
     weight: float = 1.0
     on: str = "encodings"
     blocks: tuple[str, ...] | None = None
+    holds_for_new_items: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         graph = sp.csr_array(self.graph)
@@ -247,6 +248,7 @@ class LabelScatter:
     weight: float
     on: str = "encodings"
     blocks: tuple[str, ...] | None = None
+    holds_for_new_items: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _checked(self.weight, "LabelScatter")

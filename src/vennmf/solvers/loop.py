@@ -79,11 +79,13 @@ class Outcome(NamedTuple):
 class Loop:
     """Minimises a problem from given factors, which it owns from then on."""
 
-    def __init__(self, problem: Problem, factors: Factors, sweep: Sweep, options: Options, seed: int = 0) -> None:
+    def __init__(
+        self, problem: Problem, factors: Factors, sweep: Sweep, options: Options, rng: np.random.Generator
+    ) -> None:
         self.problem, self.sweep, self.options = problem, sweep, options
         self.accepted = factors
         self.momentum = Momentum(0.0 if sweep is multiplicative else options.extrapolation)
-        self.reviver = Reviver(problem, np.random.default_rng(seed))
+        self.reviver = Reviver(problem, rng)
         self.n_sweeps = {axis: options.inner_sweeps or sweeps_worth(problem, axis) for axis in problem.model.axes}
         self.steps: list[Step] = []
         self._swept: Factors = {}  # row factors of the last step before they were extrapolated

@@ -27,7 +27,7 @@ class DataForm(NamedTuple):
 class Problem:
     """Binds a model to views and answers what the loop asks: form, fit, penalties, violation."""
 
-    def __init__(self, model: Model, views: ViewSet) -> None:
+    def __init__(self, model: Model, views: ViewSet, *, allow_empty: bool = False) -> None:
         self.model = model
         self.views = views
         self.dtype = views.dtype
@@ -39,7 +39,7 @@ class Problem:
             self.sizes[loss.left] = view.items.size
             self.sizes[loss.right] = view.features.size
             squared = view.squared_norm()
-            if squared <= 0:
+            if squared <= 0 and not allow_empty:
                 raise ModelError(
                     f"source {loss.view!r} is all zero ({view.shape[0]:,} × {view.shape[1]:,}); it has nothing to "
                     "factorise. Leave it out or check how it was read."

@@ -59,9 +59,7 @@ class Dataset:
         known = list(self.tables) or list(self.matrices)
         for name in names:
             if name not in known:
-                raise SourceError(
-                    f"data set {self.name!r} has no {name!r}; it has {', '.join(map(repr, known))}."
-                )
+                raise SourceError(f"data set {self.name!r} has no {name!r}; it has {', '.join(map(repr, known))}.")
         tables = {name: self.tables[name] for name in names if name in self.tables}
         matrices = {name: self.matrices[name] for name in names if name in self.matrices}
         features = {name: self.features[name] for name in names if name in self.features}

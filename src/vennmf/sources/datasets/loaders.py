@@ -67,9 +67,7 @@ def _tag_matrix(matrix: str, names: Callable[[Files], Any], labels: dict[str, tu
 
 def _mirflickr(files: Files) -> Parts:
     tags = files.table("common_tags.csv")["tag"].to_numpy(dtype=object)
-    common = _tag_matrix(
-        "tags_common1386.npz", lambda _: tags, {"concepts": ("labels24.npz", "label_names.txt")}
-    )
+    common = _tag_matrix("tags_common1386.npz", lambda _: tags, {"concepts": ("labels24.npz", "label_names.txt")})
     return common(files) | {"arrays": files.arrays("features_first1000.npz")}
 
 
@@ -230,9 +228,7 @@ def _wikipedia(files: Files) -> Parts:
         "shares": "items",
         "tables": {files.name: table},
         "matrices": {v: np.vstack([arrays[f"{v}_train"], arrays[f"{v}_test"]]) for v in ("image", "text")},
-        "labels": {
-            "category": np.concatenate([arrays["label_train"], arrays["label_test"]]).astype(np.int64)
-        },
+        "labels": {"category": np.concatenate([arrays["label_train"], arrays["label_test"]]).astype(np.int64)},
         "classes": {"category": np.asarray([names[k] for k in sorted(names)], dtype=object)},
         "arrays": {"test": np.repeat([False, True], [len(arrays["label_train"]), len(arrays["label_test"])])},
     }
@@ -242,16 +238,13 @@ def _breast(files: Files) -> Parts:
     """The training part as views; the test part, which lacks the proteins, among the arrays."""
     views = {name: files.table(f"train_{name}.csv.gz", index_col=0) for name in ("mrna", "mirna", "protein")}
     tests = {f"test_{name}": files.table(f"test_{name}.csv.gz", index_col=0) for name in ("mrna", "mirna")}
-    subtypes = {
-        part: files.table(f"{part}_subtype.csv")["subtype"].to_numpy(str) for part in ("train", "test")
-    }
+    subtypes = {part: files.table(f"{part}_subtype.csv")["subtype"].to_numpy(str) for part in ("train", "test")}
     return {
         "shares": "items",
         "matrices": {name: table.to_numpy() for name, table in views.items()},
         "features": {name: table.columns.to_numpy(dtype=object) for name, table in views.items()},
         "labels": {"subtype": subtypes["train"]},
-        "arrays": {name: table.to_numpy() for name, table in tests.items()}
-        | {"test_subtype": subtypes["test"]},
+        "arrays": {name: table.to_numpy() for name, table in tests.items()} | {"test_subtype": subtypes["test"]},
     }
 
 
@@ -267,9 +260,9 @@ def _nutrimouse(files: Files) -> Parts:
 
 def _reuters_multilingual(files: Files) -> Parts:
     """The 1,200 documents in five languages; the two subsets of 600 are :func:`_reuters600` and ``600b``."""
-    return _sparse_views(
-        "reuters1200_labels.csv", **{f"view{n}": f"reuters1200_view{n}.npz" for n in range(1, 6)}
-    )(files)
+    return _sparse_views("reuters1200_labels.csv", **{f"view{n}": f"reuters1200_view{n}.npz" for n in range(1, 6)})(
+        files
+    )
 
 
 def _reuters600(files: Files) -> Parts:
@@ -324,9 +317,7 @@ LOADERS: dict[str, Loader] = {
     "msrc_v1": _dense_views("msrc_v1.npz", "cm", "hog", "gist", "lbp", "centrist"),
     "news_channels_2017": _texts("news_channels_2017.jsonl.gz", source="source"),
     "newsgroups20": _texts("newsgroups20.jsonl.gz"),
-    "newsgroups_ng500_3view": _sparse_views(
-        "labels.csv", **{f"view{n}": f"view{n}_counts.npz" for n in range(1, 4)}
-    ),
+    "newsgroups_ng500_3view": _sparse_views("labels.csv", **{f"view{n}": f"view{n}_counts.npz" for n in range(1, 4)}),
     "nuswide_10k5": _tags(
         tags="tags",
         item="image",
@@ -354,9 +345,7 @@ LOADERS: dict[str, Loader] = {
     "social_bookmarks": _bookmarks,
     "three_sources": _three_sources,
     "uci_mfeat": _dense_views("uci_mfeat.npz", "pix", "fou", "fac", "zer", "kar", "mor"),
-    "webkb203": _sparse_views(
-        "labels.csv", content="content.npz", inbound="inbound.npz", outbound="outbound.npz"
-    ),
+    "webkb203": _sparse_views("labels.csv", content="content.npz", inbound="inbound.npz", outbound="outbound.npz"),
     "wikipedia_image_text": _wikipedia,
     "yale_faces": _images("yale_faces_64x64.npz", "person"),
     "youtube_trending_2017": _tags(tags="tags", item="video_id", separator="|"),

@@ -71,9 +71,7 @@ def info(name: str) -> Info:
     register = _register()
     if name not in register:
         near = get_close_matches(name, register, n=3, cutoff=0.5)
-        hint = (
-            f"did you mean {' or '.join(map(repr, near))}?" if near else "vennmf.datasets.list() names all."
-        )
+        hint = f"did you mean {' or '.join(map(repr, near))}?" if near else "vennmf.datasets.list() names all."
         raise SourceError(f"there is no data set {name!r}; {hint}")
     return register[name]
 

@@ -1,0 +1,97 @@
+"""From a model and views to the best of several starts; and new rows folded into a fitted basis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from vennmf.errors import ParameterError
+from vennmf.model.form import Array, Form
+from vennmf.solvers import kernels
+from vennmf.solvers.initialise import initialise
+from vennmf.solvers.loop import Loop, Options
+from vennmf.solvers.problem import Factors, Problem, projected
+from vennmf.solvers.solution import Solution
+from vennmf.solvers.sweeps import EMPTY, SWEEPS
+
+FOLD_TOLERANCE = 1e-5
+"""Rows are folded in until the projected gradient is this fraction of what it was at zero, or rounding ends it."""
+
+
+def minimise(
+    problem: Problem,
+    *,
+    solver: str = "cd",
+    init: str | Mapping[str, Any] = "random",
+    n_init: int = 1,
+    options: Options | None = None,
+    rng: np.random.Generator,
+    on_step: Callable[..., bool] | None = None,
+) -> Solution:
+    """The best solution of ``n_init`` starts, each from its own random numbers; an interrupt or a stop ends them all."""
+    if solver not in SWEEPS:
+        raise ParameterError(f"solver={solver!r}; expected one of {', '.join(map(repr, SWEEPS))}.")
+    options = options or Options()
+    if solver == "mu" or isinstance(init, Mapping):
+        options = Options(**{**options.__dict__, "warm_start": 0})
+    best: Solution | None = None
+    for start in rng.spawn(n_init):
+        factors = initialise(problem, init, start)
+        solution = Loop(problem, factors, SWEEPS[solver], options, start).run(on_step)
+        if best is None or solution.objective < best.objective:
+            best = solution
+        if solution.stop_reason in ("interrupted", "callback"):
+            break
+    assert best is not None
+    return polished(problem, best)
+
+
+def polished(problem: Problem, solution: Solution) -> Solution:
+    """Fold every item in exactly on the final columns, so that fitted encodings are what ``transform`` gives."""
+    factors = dict(solution.factors)
+    for axis in problem.model.row_axes:
+        if all(getattr(penalty, "holds_for_new_items", True) for penalty in problem.model.penalties_on(axis)):
+            factors[axis] = factors[axis].copy()
+            fold_in(factors[axis], problem.form(axis, factors))
+    last = solution.steps[-1]
+    objective = problem.objective(factors)
+    if not objective <= last.objective:
+        factors, objective = solution.factors, last.objective
+    penalties = problem.penalty_values(factors)
+    last = last._replace(
+        objective=objective,
+        fit=objective - sum(penalties.values()),
+        penalties=penalties,
+        violation=problem.violation(factors),
+    )
+    return Solution(factors, (*solution.steps[:-1], last), solution.stop_reason, solution.dead)
+
+
+def fold_in(F: Array, form: Form, max_sweeps: int = 1000) -> None:
+    """Nonnegative least squares for rows that do not see each other, to convergence, in place."""
+    curvature = EMPTY[F.dtype] if form.curvature is None else form.curvature
+    at_zero = projected(np.zeros_like(F), form, -form.cross)
+    floor = max(FOLD_TOLERANCE**2 * at_zero, np.finfo(np.float64).tiny)
+    for rows, gram in form.parts:
+        part, cross = (F, form.cross) if rows is None else (F[rows], form.cross[rows])
+        bend = curvature if rows is None or not curvature.size else curvature[rows]
+        for _ in range(max_sweeps // 10):
+            if kernels.sweep(part, gram, cross, bend, F.dtype.type(form.upper), 10) <= floor:
+                break
+        if rows is not None:
+            F[rows] = part
+
+
+def encode(problem: Problem, factors: Factors, axis: str) -> Array:
+    """Encodings of the items of one row axis on given columns: the penalties that hold for new items, and no others."""
+    model = problem.model
+    F = np.zeros((problem.sizes[axis], model.layouts[axis].width), problem.dtype)
+    data = problem.data_form(axis, factors)
+    form = Form(data.parts, data.cross)
+    for penalty in model.penalties_on(axis):
+        if getattr(penalty, "holds_for_new_items", True):
+            penalty.add_form(form, F, model.layouts[axis])
+    fold_in(F, form)
+    return F
