@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from vennmf.errors import ModelError, ParameterError, SourceError
 from vennmf.estimators.base import ONE_SOURCE, FactorModel
 from vennmf.estimators.sharing import energy_shares
-from vennmf.matrices import Axis, View, ViewSet
+from vennmf.matrices import Axis, View, ViewSet, is_named
 from vennmf.model import Block, Model, Penalty, sharing_pattern
 from vennmf.model.penalties import MutuallyOrthogonal
 from vennmf.model.presets import shared_and_private
@@ -61,14 +61,14 @@ class JointModel(FactorModel):
         problem = Problem(model, views)
         factors = self._minimise(problem).factors
         self._keep(problem, factors)
-        if isinstance(X, Mapping):
+        if is_named(X):
             return dict(self.encodings_)
         if sources is None:
             return next(iter(self.encodings_.values()))
         return self._stacked(self.encodings_, np.asarray(sources))
 
     def _views_of(self, X: Any, sources: Any) -> ViewSet:
-        if isinstance(X, Mapping):
+        if is_named(X):
             if sources is not None:
                 raise ParameterError("sources= labels the rows of one matrix; X already is a dict of named sources.")
             return ViewSet.of(X, shared=self._sharing())
@@ -136,7 +136,7 @@ class JointModel(FactorModel):
         check_is_fitted(self)
         if self._sharing() == "items":
             return self._transform_items(X)
-        if isinstance(X, Mapping):
+        if is_named(X):
             return {name: self._transform_one(part, self._known(name)) for name, part in X.items()}
         if sources is not None:
             labels = np.asarray(sources)
@@ -169,7 +169,7 @@ class JointModel(FactorModel):
         return self._encode(views, blocks, {"features": basis}, view.items.name)
 
     def _transform_items(self, X: Any) -> Any:
-        if not isinstance(X, Mapping):
+        if not is_named(X):
             if len(self.sources_) > 1:
                 raise ParameterError(
                     f"transform needs a dict with one or more of the views {', '.join(self.sources_)}."
@@ -230,7 +230,7 @@ class JointModel(FactorModel):
         check_is_fitted(self)
         if self._sharing() == "items":
             return {name: self._items_columns(np.asarray(H), name) @ self.components_[name] for name in self.sources_}
-        if isinstance(H, Mapping):
+        if is_named(H):
             return {name: self.inverse_transform(part, source=name) for name, part in H.items()}
         if source is None and len(self.sources_) > 1:
             raise ParameterError(f"inverse_transform needs source=, one of {', '.join(map(repr, self.sources_))}.")
@@ -258,13 +258,13 @@ class JointModel(FactorModel):
         """Share of the energy that the model explains: 1 − ‖X − H Bᵀ‖² / ‖X‖², averaged over the sources."""
         check_is_fitted(self)
         if self._sharing() == "items":
-            views = ViewSet.of(X if isinstance(X, Mapping) else {self.sources_[0]: X}, shared="items")
+            views = ViewSet.of(X if is_named(X) else {self.sources_[0]: X}, shared="items")
             H = self._transform_items({name: view.X for name, view in views.items()})
             parts = {
                 name: (view.X, self._items_columns(H, name), self.components_[name]) for name, view in views.items()
             }
         else:
-            if isinstance(X, Mapping):
+            if is_named(X):
                 views = ViewSet.of(X)
             else:
                 views = ViewSet([View.of(self.sources_[0], X)]) if sources is None else ViewSet.stacked(X, sources)
@@ -291,8 +291,7 @@ class JointModel(FactorModel):
         """What each block explains of each source, how far blocks overlap, how far the sources differ.
 
         Columns ``measure``, ``first``, ``second``, ``value``. Measures: ``explained`` (share of a source's energy that the
-        whole model explains), ``energy`` (a block's own part of it, ‖H_b B_bᵀ‖²/‖X‖²), ``lost without`` (how much less would be
-        explained if the block were taken away), ``max cosine`` and ``mean cosine`` between the components of two blocks (the
+        whole model explains), ``energy`` (a block's own part of it, ‖H_b B_bᵀ‖²/‖X‖², which would be lost if it were left out), ``max cosine`` and ``mean cosine`` between the components of two blocks (the
         leakage), ``Jensen-Shannon`` divergence between two sources' distributions over the features, in bits.
         """
         import pandas as pd

@@ -20,7 +20,10 @@ def energy_shares(problem: Problem, factors: dict[str, Array]) -> list[Row]:
 
 
 def _energies(problem: Problem, factors: dict[str, Array]) -> list[Row]:
-    """With P = Σ_b H_b B_bᵀ: 1 − ‖X − P‖²/‖X‖², and for each block ‖P_b‖²/‖X‖² and (‖X − P + P_b‖² − ‖X − P‖²)/‖X‖²."""
+    """With P = Σ_b H_b B_bᵀ: 1 − ‖X − P‖²/‖X‖², and ‖P_b‖²/‖X‖² for each block.
+
+    At a stationary point the latter is also what would be lost by leaving block b out: there <X − P, P_b> = 0.
+    """
     rows: list[Row] = []
     for loss in problem.model.losses:
         view = problem.views[loss.view]
@@ -36,9 +39,7 @@ def _energies(problem: Problem, factors: dict[str, Array]) -> list[Row]:
             mine = slice(start, start + block.size)
             start += block.size
             energy = product[mine, mine].sum()
-            lost = 2 * (cross[mine].sum() - product[mine].sum()) + energy
             rows.append(("energy", loss.view, block.name, float(energy / total)))
-            rows.append(("lost without", loss.view, block.name, float(lost / total)))
     return rows
 
 

@@ -2,6 +2,6 @@
 
 from vennmf.matrices.axis import Axis
 from vennmf.matrices.view import View
-from vennmf.matrices.viewset import ViewSet
+from vennmf.matrices.viewset import ViewSet, is_named
 
-__all__ = ["Axis", "View", "ViewSet"]
+__all__ = ["Axis", "View", "ViewSet", "is_named"]

@@ -15,6 +15,11 @@ from vennmf.matrices.view import View
 Sharing = Literal["features", "items"]
 
 
+def is_named(X: Any) -> bool:
+    """Whether X is several named sources rather than one matrix (a sparse matrix by keys is a mapping, too)."""
+    return isinstance(X, Mapping) and not sp.issparse(X)
+
+
 class ViewSet(Mapping[str, View]):
     """Named views in a fixed order. Views that share an axis hold the *same* :class:`Axis` object.
 
@@ -48,7 +53,7 @@ class ViewSet(Mapping[str, View]):
         """
         if isinstance(data, ViewSet):
             return data
-        if not isinstance(data, Mapping):
+        if not is_named(data):
             raise SourceError(
                 f"sources must be a dict of named matrices, such as {{'bbc': X, 'cnn': Y}}; found {type(data).__name__}."
             )
