@@ -9,6 +9,9 @@ _HOMES = {
     "vennmf.estimators.joint": ("JSNMF", "NMF", "RJSNMF", "VennNMF"),
     "vennmf.estimators.storage": ("load",),
     "vennmf.estimators.callbacks": ("JsonLog", "Progress", "StopWhen"),
+    "vennmf.applications.retrieve": ("Retriever",),
+    "vennmf.applications.cluster": ("joint_cluster",),
+    "vennmf.applications.topics": ("compare_models", "item_topics", "topic_items", "topic_sizes", "topics"),
     "vennmf.matrices": ("Axis", "View", "ViewSet"),
     "vennmf.model": ("L1", "L2", "Box", "ColumnMaximum", "GraphSmooth", "LabelScatter", "MutuallyOrthogonal"),
     "vennmf.errors": (
