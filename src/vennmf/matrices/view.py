@@ -123,7 +123,9 @@ def canonical(name: str, X: Any, dtype: Any = None, *, nonnegative: bool = True)
         X = _numbers(name, X)
     if X.shape[0] == 0 or X.shape[1] == 0:
         what = "item(s) (0 sample(s)" if X.shape[0] == 0 else "column(s) (0 feature(s)"
-        raise SourceError(f"source {name!r} has 0 {what} (shape={X.shape}) while a minimum of 1 is required); give it some.")
+        raise SourceError(
+            f"source {name!r} has 0 {what} (shape={X.shape}) while a minimum of 1 is required); give it some."
+        )
     wanted = (
         np.dtype(dtype)
         if dtype is not None

@@ -23,7 +23,7 @@ class Form:
     """Gram G, cross C and the rest of the waist for one factor; additive.
 
     ``parts`` holds ``(rows, G)`` pairs: rows that see different sets of views have different grams; ``rows`` is None where
-    one gram serves all.
+    one gram serves all. ``frozen`` columns stay where they are.
     """
 
     parts: list[tuple[NDArray[np.intp] | None, Array]]
@@ -32,6 +32,7 @@ class Form:
     coupling: Array | None = None
     column_maximum: Array | None = None
     upper: float = np.inf
+    frozen: NDArray[np.intp] | None = None
 
     @classmethod
     def zeros(cls, rows: int, columns: int, dtype: Any = np.float64) -> Form:
@@ -55,6 +56,16 @@ class Form:
 
     def add_coupling(self, values: Array) -> None:
         self.coupling = values if self.coupling is None else self.coupling + values
+
+    def freeze(self, columns: NDArray[np.intp], F: Array) -> None:
+        """Make the named columns so stiff that they stay where they are; the others still feel their overlap."""
+        for _, gram in self.parts:
+            stiff = 1e6 * (gram.max(initial=0) or 1)
+            gram[columns, :] = 0
+            gram[:, columns] = 0
+            gram[columns, columns] = stiff
+        self.cross[:, columns] = self.repulsion(F)[:, columns]
+        self.frozen = columns
 
     def repulsion(self, F: Array) -> Array:
         """F G + diag(d) F + F (A ∘ FᵀF): the part of the gradient that pushes entries down."""

@@ -144,7 +144,7 @@ class Loop:
             return violation, None, False
         else:
             swept = {}
-            damped = self._damped(work, data, scales, before)
+            damped = self._damped(work, scales, before)
             if damped is None:
                 return violation, None, True
             outcome = damped
@@ -164,7 +164,10 @@ class Loop:
         for axis in model.axes:
             data[axis] = problem.data_form(axis, work)
             form = problem.form(axis, work, data[axis])
+            held = None if form.frozen is None else work[axis][:, form.frozen]
             violation += sweep(work[axis], form, self.n_sweeps[axis] if sweep is self.sweep else 1)
+            if form.frozen is not None:
+                work[axis][:, form.frozen] = held
             if axis in model.row_axes:
                 del data[axis]
                 if self.momentum.beta:
@@ -181,9 +184,7 @@ class Loop:
         self.problem.rescale(work, scales)
         return Outcome(work, fit, self.problem.penalty_values(work)), scales
 
-    def _damped(
-        self, work: Factors, data: dict[str, DataForm], scales: dict[str, Array], before: float
-    ) -> Outcome | None:
+    def _damped(self, work: Factors, scales: dict[str, Array], before: float) -> Outcome | None:
         """Walk the columns back to where they were, against the new rows, until the objective falls.
 
         The rows' step is exact and lowers the objective by itself, so that only rounding can make all of the way fail.
@@ -191,6 +192,7 @@ class Loop:
         problem = self.problem
         undo = {name: 1 / scale for name, scale in scales.items()}
         problem.rescale(work, undo)
+        data = {axis: problem.data_form(axis, work) for axis in problem.model.column_axes}
         target = {axis: work[axis] for axis in data}
         for fraction in DAMPING:
             trial = {axis: F.copy() for axis, F in work.items()}

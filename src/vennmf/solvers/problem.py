@@ -16,6 +16,9 @@ from vennmf.solvers import products
 
 Factors = dict[str, Array]
 
+NOTHING = 1e-6
+"""A component is dead when its row side is this small beside the largest component's."""
+
 
 class DataForm(NamedTuple):
     """What the data alone add to the waist for one axis, kept to read the fit from."""
@@ -92,7 +95,8 @@ class Problem:
         data = data or self.data_form(axis, factors)
         penalties = self.model.penalties_on(axis)
         hold = self._norm_multiplier(axis, factors)
-        if not penalties and hold is None:
+        idle = self._idle(axis, data)
+        if not penalties and hold is None and not len(idle):
             return Form(data.parts, data.cross)
         form = Form([(rows, gram.copy()) for rows, gram in data.parts], data.cross.copy())
         F, layout = factors[axis], self.model.layouts[axis]
@@ -106,7 +110,16 @@ class Problem:
         if hold is not None:
             form.add_to_diagonal(np.maximum(hold, 0))
             form.cross += (np.maximum(-hold, 0)[None, :] * F).astype(self.dtype)
+        if len(idle):
+            form.freeze(idle, F)
         return form
+
+    def _idle(self, axis: str, data: DataForm) -> NDArray[np.intp]:
+        """Columns of a column axis whose row side carries nothing: the loss does not tell where they should go."""
+        if not self.model.has_unit_norm or axis not in self.model.column_axes:
+            return np.empty(0, np.intp)
+        diagonal = np.max([np.diag(gram) for _, gram in data.parts], axis=0)
+        return np.flatnonzero(diagonal <= NOTHING**2 * diagonal.max(initial=0))
 
     def _norm_multiplier(self, axis: str, factors: Factors) -> Array | None:
         r"""Multiplier of the unit-norm constraint of each column of one column axis, or None where nothing holds it.

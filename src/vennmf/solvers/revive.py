@@ -6,10 +6,7 @@ import numpy as np
 
 from vennmf.model.form import Array
 from vennmf.solvers import products
-from vennmf.solvers.problem import Factors, Problem
-
-NOTHING = 1e-6
-"""A component is dead when its row side is this small beside the largest component's."""
+from vennmf.solvers.problem import NOTHING, Factors, Problem
 
 
 class Reviver:
