@@ -13,6 +13,8 @@ _HOMES = {
     "vennmf.applications.cluster": ("joint_cluster",),
     "vennmf.applications.topics": ("compare_models", "item_topics", "topic_items", "topic_sizes", "topics"),
     "vennmf.matrices": ("Axis", "View", "ViewSet"),
+    "vennmf.matrices.build": ("load_sources",),
+    "vennmf.sources": ("datasets",),
     "vennmf.model": ("L1", "L2", "Box", "ColumnMaximum", "GraphSmooth", "LabelScatter", "MutuallyOrthogonal"),
     "vennmf.errors": (
         "ConvergenceWarning",

@@ -23,7 +23,7 @@ CLASSES: dict[str, str] = {
 }
 """The classes that a file may hold, and where each lives. A new estimator is added here."""
 
-STATEFUL: dict[str, str] = {}
+STATEFUL: dict[str, str] = {"Encoder": "vennmf.matrices.encoder"}
 """Other classes with ``state() -> (json, arrays)`` and ``from_state``, such as encoders, and where each lives."""
 
 PLAIN = {

@@ -104,6 +104,12 @@ class ViewSet(Mapping[str, View]):
             for view in self.values()
         )
 
+    def describe(self) -> Any:
+        """Sizes, overlap and divergence of the sources, as two tables; see :mod:`vennmf.matrices.describe`."""
+        from vennmf.matrices.describe import describe
+
+        return describe(self)
+
     def __getitem__(self, name: str) -> View:
         try:
             return self._views[name]

@@ -1,0 +1,399 @@
+"""Rows from files and databases, read, split and counted by DuckDB within a memory limit."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vennmf.errors import MissingDependencyError, SourceError
+from vennmf.sources.memory import (
+    explode,
+    is_bracketed,
+    join_texts,
+    plain,
+    text_ids,
+)
+from vennmf.sources.rows import (
+    MAX_TAG,
+    Columns,
+    Pairs,
+    Rows,
+    check_tag,
+    refuse_unsplit,
+    require_columns,
+    require_distinct,
+)
+
+MEMORY_LIMIT = "1GB"
+"""What DuckDB may hold before it goes to temporary files, unless the caller says otherwise."""
+
+LONGEST_LINE = 16_000_000
+"""Bytes that a line of a table of text may have."""
+
+ROW = "__row"
+
+
+def open_duckdb() -> Any:
+    """The duckdb package, or the command that installs it."""
+    try:
+        import duckdb
+    except ImportError:
+        raise MissingDependencyError(
+            'files are read with DuckDB, which is not installed; run: pip install "vennmf[app]". '
+            "Lists, DataFrames and matrices need nothing more."
+        ) from None
+    return duckdb
+
+
+@dataclass(frozen=True)
+class Scan:
+    """A place that DuckDB can read: the SQL that names it, statements to run first, what messages call it."""
+
+    relation: str
+    where: str
+    before: tuple[str, ...] = ()
+    json_lines: Path | None = None
+    header: tuple[str, ...] | None = None
+
+
+def quoted(text: str | Path) -> str:
+    """A text as an SQL literal."""
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+def named(name: str) -> str:
+    """A column or table name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def scan_files(paths: Sequence[Path], kind: str) -> Scan:
+    """The scan of one or several files of one kind: ``csv``, ``tsv``, ``json`` or ``parquet``."""
+    files = "[" + ", ".join(quoted(path) for path in paths) + "]"
+    where = paths[0].name + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
+    union = ", union_by_name=true" if len(paths) > 1 else ""
+    if kind == "parquet":
+        return Scan(f"read_parquet({files}{union})", where)
+    if kind == "json":
+        lines = paths[0] if len(paths) == 1 else None
+        options = f"sample_size=-1, maximum_object_size={LONGEST_LINE}{union}"
+        return Scan(f"read_json({files}, {options})", where, (), lines)
+    delimiter, header = _header(paths[0], "\t" if kind == "tsv" else None)
+    options = f"header=true, delim={quoted(delimiter)}, quote='\"', escape='\"', strict_mode=true, sample_size=-1"
+    options += ", auto_type_candidates=['BOOLEAN', 'BIGINT', 'DOUBLE', 'VARCHAR']"
+    options += f", max_line_size={LONGEST_LINE}, buffer_size={4 * LONGEST_LINE}{union}"
+    return Scan(f"read_csv({files}, {options})", where, (), None, header)
+
+
+def _header(path: Path, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
+    """The delimiter of a table of text and the names in its first line."""
+    with _opened(path) as stream:
+        line = stream.readline(1_000_000)
+    text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
+    if delimiter is None:
+        delimiter = max(",;\t|", key=text.count)
+    return delimiter, tuple(part.strip().strip('"') for part in text.split(delimiter))
+
+
+def _opened(path: Path) -> Any:
+    import gzip
+
+    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+
+
+def scan_database(path: Path, table: str | None) -> Scan:
+    """A table of a DuckDB file."""
+    return Scan(
+        _table_name(table),
+        f"{path.name}{'::' + table if table else ''}",
+        (f"ATTACH {quoted(path)} AS src (READ_ONLY)",),
+    )
+
+
+def scan_postgres(address: str, table: str | None) -> Scan:
+    """A table of a Postgres database, through DuckDB's extension."""
+    host = address.rpartition("@")[2]
+    return Scan(
+        _table_name(table),
+        f"postgres {host}{'::' + table if table else ''}",
+        ("INSTALL postgres", "LOAD postgres", f"ATTACH {quoted(address)} AS src (TYPE postgres, READ_ONLY)"),
+    )
+
+
+def _table_name(table: str | None) -> str:
+    return "" if table is None else "src." + ".".join(named(part) for part in table.split("."))
+
+
+def read_scan(source: str, scan: Scan, columns: Columns, memory_limit: str | None = None) -> Rows:
+    """The rows of one scan."""
+    duckdb = open_duckdb()
+    with tempfile.TemporaryDirectory(prefix="vennmf-") as scratch:
+        connection = duckdb.connect(config={"temp_directory": scratch})
+        try:
+            with _one_line(duckdb, source, scan):
+                _limit(connection, memory_limit)
+                for statement in scan.before:
+                    connection.execute(statement)
+                relation = scan.relation or _only_table(connection, source, scan)
+                return _read(connection, source, scan, relation, columns)
+        finally:
+            connection.close()
+
+
+def _limit(connection: Any, memory_limit: str | None) -> None:
+    connection.execute(f"SET memory_limit={quoted(memory_limit or MEMORY_LIMIT)}")
+    connection.execute("SET preserve_insertion_order=true")
+    connection.execute("SET enable_progress_bar=false")
+
+
+@contextlib.contextmanager
+def _one_line(duckdb: Any, source: str, scan: Scan) -> Iterator[None]:
+    """DuckDB's messages as one line that names the source and the file."""
+    try:
+        yield
+    except duckdb.Error as error:
+        if scan.json_lines is not None and (line := _bad_json_line(scan.json_lines)) is not None:
+            what = f"line {line:,} is no JSON object"
+        else:
+            what = _short(str(error))
+        found = f"{scan.where} cannot be read: {what}"
+        raise SourceError(f"source {source!r}: {found}. {_way_out(what)}") from None
+
+
+def _short(message: str) -> str:
+    """The sentence that matters in a message of many lines."""
+    head = message.split("\nLINE 1:")[0].split("Possible ")[0].split("\n  file =")[0]
+    lines = [line.strip() for line in head.splitlines() if line.strip()]
+    chosen = lines[:1] if len(lines) < 3 else [lines[0], lines[-1]]
+    return "; ".join(chosen).removeprefix("Invalid Input Error: ").rstrip(". ")[:300]
+
+
+def _way_out(what: str) -> str:
+    if "unicode" in what or "utf-8" in what.lower():
+        return "Save it as UTF-8."
+    if "Expected Number of Columns" in what:
+        return "Give every row as many cells as the header has; quote cells that hold the delimiter."
+    if "postgres" in what.lower() and ("HTTP" in what or "download" in what or "Extension" in what):
+        return "DuckDB fetches its Postgres extension once over the network; or export the table to Parquet."
+    if "memory" in what.lower():
+        return "Raise memory_limit=, such as memory_limit='4GB'."
+    return "Check that it is whole, and of the kind that its name says."
+
+
+def _bad_json_line(path: Path) -> int | None:
+    """The first line of a JSON-lines file that is no object, or None if the file is of another make."""
+    try:
+        with _opened(path) as stream:
+            start = stream.read(1)
+            stream.seek(0)
+            if start == b"[":
+                return None
+            for number, line in enumerate(stream, 1):
+                try:
+                    if line.strip() and not isinstance(json.loads(line), dict):
+                        return number
+                except ValueError:
+                    return number
+    except (OSError, EOFError):
+        return None
+    return None
+
+
+def _only_table(connection: Any, source: str, scan: Scan) -> str:
+    """The table of a database that has one."""
+    found = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'src' "
+        "AND table_schema NOT IN ('information_schema', 'pg_catalog') ORDER BY 1, 2"
+    ).fetchall()
+    if len(found) == 1:
+        return f"src.{named(found[0][0])}.{named(found[0][1])}"
+    if not found:
+        raise SourceError(f"source {source!r}: {scan.where} has no tables; there is nothing to read.")
+    names = ", ".join(repr(name) for _, name in found[:8])
+    raise SourceError(
+        f"source {source!r}: {scan.where} has tables {names}; name one, such as {scan.where}::{found[0][1]}."
+    )
+
+
+def _read(connection: Any, source: str, scan: Scan, relation: str, columns: Columns) -> Rows:
+    types = _types(connection, source, scan, relation, columns)
+    kept = columns.kept(list(types))
+    chosen = list(dict.fromkeys([*columns.used, *kept]))
+    selected = ", ".join(_selected(name, types[name], columns) for name in chosen)
+    connection.execute(
+        f"CREATE TEMP TABLE items AS SELECT row_number() OVER () - 1 AS {ROW}, {selected} FROM {relation}"
+    )
+    n_rows = int(connection.execute("SELECT count(*) FROM items").fetchone()[0])
+    if n_rows == 0:
+        raise SourceError(f"source {source!r}: {scan.where} has columns and no rows; there is nothing to read.")
+    items = None
+    if columns.item is not None:
+        items = text_ids(source, _column(connection, columns.item), columns.item)
+    if columns.text:
+        require_distinct(source, items, n_rows)
+        texts = join_texts(source, [_column(connection, name) for name in columns.text], columns.text)
+        return Rows(n_rows, None, texts, items, _metadata(connection, kept, n_rows))
+    assert columns.tags is not None
+    kind = _layout(connection, source, columns, types[columns.tags], items)
+    if kind == "long":
+        return _long(connection, source, columns, kept)
+    require_distinct(source, items, n_rows)
+    if kind == "bracketed":
+        pairs = explode(source, _column(connection, columns.tags), None)
+    else:
+        pairs = _pairs(connection, source, _exploded(columns, kind))
+    return Rows(n_rows, pairs, None, items, _metadata(connection, kept, n_rows))
+
+
+def _types(connection: Any, source: str, scan: Scan, relation: str, columns: Columns) -> dict[str, str]:
+    """The columns of a relation with their types, and a check that those asked for are there."""
+    described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
+    types = {name: kind for name, kind, *_ in described}
+    require_columns(source, list(types), columns)
+    return types
+
+
+def _selected(name: str, kind: str, columns: Columns) -> str:
+    """A column as it is kept: ids, tags and text as text, dates as they are written."""
+    column = named(name)
+    if name == columns.weight:
+        return column
+    if name == columns.tags and kind.endswith("]"):
+        return f"CAST({column} AS VARCHAR[]) AS {column}"
+    if name in (columns.tags, columns.item) or kind in ("UUID", "TIME", "DATE") or "TIMESTAMP" in kind:
+        return f"CAST({column} AS VARCHAR) AS {column}"
+    return f"CAST({column} AS DOUBLE) AS {column}" if kind.startswith(("DECIMAL", "HUGEINT")) else column
+
+
+def _column(connection: Any, name: str) -> list[Any]:
+    return [cell for (cell,) in connection.execute(f"SELECT {named(name)} FROM items ORDER BY {ROW}").fetchall()]
+
+
+def _metadata(connection: Any, kept: Sequence[str], n_rows: int) -> Any:
+    import pandas as pd
+
+    if not kept:
+        return pd.DataFrame(index=range(n_rows))
+    selected = ", ".join(named(name) for name in kept)
+    values = connection.execute(f"SELECT {selected} FROM items ORDER BY {ROW}").fetchall()
+    return plain(pd.DataFrame(values, columns=list(kept), dtype=object))
+
+
+def _layout(connection: Any, source: str, columns: Columns, kind: str, items: Any) -> str:
+    """How the column of tags holds them; as :func:`vennmf.sources.memory.layout`, asked of DuckDB."""
+    tags = named(str(columns.tags))
+    if kind.endswith("]"):
+        return "lists"
+    if kind == "JSON":
+        first = connection.execute(
+            f"SELECT min({ROW}) FROM items WHERE json_type(TRY_CAST({tags} AS JSON)) != 'ARRAY'"
+        ).fetchone()[0]
+        raise SourceError(
+            f"source {source!r}, row {int(first or 0) + 1:,}: column {columns.tags!r} mixes lists of tags "
+            "with other "
+            "values; give lists in every row."
+        )
+    if kind.startswith(("STRUCT", "MAP")):
+        raise SourceError(f"source {source!r}: column {columns.tags!r} holds {kind[:40]}; give lists of tags.")
+    if columns.weight is not None:
+        if items is None:
+            raise SourceError(
+                f"source {source!r}: weight={columns.weight!r} needs item=, the column that says whose weight it is."
+            )
+        return "long"
+    if columns.split is not None:
+        return "joined"
+    filled, bracketed, example = connection.execute(
+        f"SELECT count({tags}), count({tags}) FILTER (trim({tags}) LIKE '[%]'), arg_min({tags}, {ROW}) FROM items"
+    ).fetchone()
+    if filled and filled == bracketed and is_bracketed(example):
+        return "bracketed"
+    if items is not None and len(set(items.tolist())) < len(items):
+        return "long"
+    if not filled:
+        return "joined"
+    raise refuse_unsplit(source, str(columns.tags), str(example))
+
+
+def _exploded(columns: Columns, kind: str, extra: str = "") -> str:
+    """SQL for one row a tag: the row of its item, the raw tag."""
+    tags = named(str(columns.tags))
+    cells = f"SELECT {ROW}, {tags} AS cell{extra} FROM items WHERE {tags} IS NOT NULL"
+    carried = ", weight" if extra else ""
+    if kind == "lists":
+        cells = f"SELECT {ROW}, unnest(cell) AS cell{carried} FROM ({cells})"
+    if columns.split is not None:
+        parts = f"unnest(string_split(cell, {quoted(columns.split)}))"
+        cells = f"SELECT {ROW}, {parts} AS cell{carried} FROM ({cells})"
+    return f"SELECT {ROW} AS row, cell AS tag{carried} FROM ({cells}) WHERE cell IS NOT NULL"
+
+
+def _pairs(connection: Any, source: str, exploded: str, weighted: bool = False) -> Pairs:
+    """Pairs with their tags numbered: the text of each distinct tag leaves DuckDB once."""
+    connection.execute(f"CREATE TEMP TABLE pairs AS {exploded}")
+    connection.execute(
+        "CREATE TEMP TABLE terms AS SELECT tag, (row_number() OVER () - 1)::INTEGER AS code "
+        "FROM (SELECT DISTINCT tag FROM pairs)"
+    )
+    long = connection.execute(
+        f"SELECT row, tag FROM pairs WHERE length(tag) > {MAX_TAG} ORDER BY row LIMIT 1"
+    ).fetchone()
+    if long is not None:
+        check_tag(source, int(long[0]), long[1])
+    terms = [tag for (tag,) in connection.execute("SELECT tag FROM terms ORDER BY code").fetchall()]
+    weight = ", weight::DOUBLE AS weight" if weighted else ""
+    found = connection.execute(
+        f"SELECT row::INTEGER AS row, code{weight} FROM pairs JOIN terms USING (tag)"
+    ).fetchnumpy()
+    connection.execute("DROP TABLE pairs; DROP TABLE terms")
+    rows, codes = (np.ascontiguousarray(found[name], dtype=np.int32) for name in ("row", "code"))
+    weights = np.ascontiguousarray(found["weight"], dtype=np.float64) if weighted else None
+    return Pairs(rows, codes, terms, weights)
+
+
+def _long(connection: Any, source: str, columns: Columns, kept: Sequence[str]) -> Rows:
+    """A long table: one tag a row, items in the order of their first row."""
+    item = named(str(columns.item))
+    if columns.weight is not None:
+        _check_weights(connection, source, columns.weight)
+    connection.execute(
+        f"CREATE TEMP TABLE owners AS SELECT item, first, row_number() OVER (ORDER BY first) - 1 AS owner "
+        "FROM "
+        f"(SELECT {item} AS item, min({ROW}) AS first FROM items GROUP BY {item})"
+    )
+    ids = connection.execute("SELECT item FROM owners ORDER BY owner").fetchall()
+    items = np.empty(len(ids), dtype=object)
+    items[:] = [name for (name,) in ids]
+    connection.execute(
+        f"CREATE TEMP TABLE long AS SELECT items.* EXCLUDE ({ROW}), owner AS {ROW} FROM items "
+        f"JOIN owners ON items.{item} = owners.item"
+    )
+    connection.execute(
+        f"CREATE TEMP TABLE firsts AS SELECT items.* FROM items JOIN owners ON items.{ROW} = owners.first"
+    )
+    connection.execute("DROP TABLE items; ALTER TABLE long RENAME TO items")
+    extra = "" if columns.weight is None else f", {named(columns.weight)} AS weight"
+    pairs = _pairs(connection, source, _exploded(columns, "joined", extra), weighted=columns.weight is not None)
+    connection.execute("DROP TABLE items; ALTER TABLE firsts RENAME TO items")
+    return Rows(len(items), pairs, None, items, _metadata(connection, kept, len(items)))
+
+
+def _check_weights(connection: Any, source: str, column: str) -> None:
+    weight = named(column)
+    bad = connection.execute(
+        f"SELECT {ROW}, CAST({weight} AS VARCHAR) FROM items WHERE NOT coalesce(TRY_CAST({weight} AS "
+        "DOUBLE) >= 0 "
+        f"AND isfinite(TRY_CAST({weight} AS DOUBLE)), false) ORDER BY {ROW} LIMIT 1"
+    ).fetchone()
+    if bad is not None:
+        raise SourceError(
+            f"source {source!r}, row {int(bad[0]) + 1:,}: the weight in column {column!r} is "
+            f"{str(bad[1])[:30]!r}; "
+            "expected a finite number >= 0."
+        )
