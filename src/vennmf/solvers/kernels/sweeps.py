@@ -41,8 +41,11 @@ def sweep(F, G, C, curvature, upper, n_sweeps):
     upper = F.dtype.type(upper)
     grain = WORTH_A_THREAD // (k * k * height * max(n_sweeps, 1)) + 1
 
+    size = G.shape[0] * height
+
     def tiles(first, last):
-        _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, first, last)
+        scratch, squares = aligned(3 * size + height, F.dtype), aligned(height, np.float64)
+        _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last)
 
     share(tiles, n_tiles, grain)
     return float(violations.sum())
@@ -67,11 +70,11 @@ def padded_gram(G, dtype):
     return padded
 
 
-@njit(nogil=True, cache=True)
-def aligned(like, size):
-    """Zeros of the type of ``like`` that begin on a cache line: (array, offset of its first number)."""
-    memory = np.zeros(size + 64, dtype=like.dtype)
-    return memory, (-memory.ctypes.data % 64) // memory.itemsize
+def aligned(size, dtype):
+    """Memory that begins on a cache line; what it holds is arbitrary."""
+    memory = np.empty(size + BYTES, dtype=dtype)
+    skip = -memory.ctypes.data % 64 // memory.itemsize
+    return memory[skip : skip + size]
 
 
 @njit(nogil=True, cache=True)
@@ -128,122 +131,120 @@ def _moved(f, slope, pivot, d, bent, upper):
 
 
 @njit(nogil=True, cache=True)
-def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, first, last):
-    padded = G.shape[0]
-    w = lanes_of(F)
-    height = 2 * w
-    size = padded * height
-    scratch, base = aligned(F, 3 * size + height)
-    cross = base + size
-    old = cross + size
-    bend = old + size
-    squares = np.empty(height)
+def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last):
+    """Scratch holds, one after the other, the rows' curvature, a tile of F, of C, and of F as it was."""
+    k, padded = F.shape[1], G.shape[0]
+    height = 2 * lanes_of(F)
+    now, cross, old = height, height * (padded + 1), height * (2 * padded + 1)
+    for i in range(scratch.size):
+        scratch[i] = 0
     for tile in range(first, last):
         row = tile * height
-        gather_tile(F, row, scratch, base)
+        gather_tile(F, row, scratch, now)
         gather_tile(C, row, scratch, cross)
+        for i in range(k * height):
+            scratch[old + i] = scratch[now + i]
         if curvature.size:
             for lane in range(height):
-                scratch[bend + lane] = curvature[row + lane] if row + lane < F.shape[0] else 0
-        scratch[old : old + size] = scratch[base : base + size]
-        squares[:] = 0
+                scratch[lane] = curvature[row + lane] if row + lane < F.shape[0] else 0
+        for lane in range(height):
+            squares[lane] = 0
         for n in range(max(n_sweeps, 1)):
-            _pass(scratch, base, cross, old, bend, G, upper, squares, n == 0, n_sweeps > 0)
-        violations[tile] = squares.sum()
+            _pass(scratch, now, cross, old, G, upper, squares, n == 0, n_sweeps > 0)
+        total = 0.0
+        for lane in range(height):
+            total += squares[lane]
+        violations[tile] = total
         if n_sweeps:
-            scatter_tile(scratch, base, F, row)
+            scatter_tile(scratch, now, F, row)
 
 
 @njit(nogil=True, cache=True)
-def _pass(T, base, cross, old, bend, G, upper, squares, measure, move):
+def _pass(T, now, cross, old, G, upper, squares, measure, move):
     """One pass over the coordinates of a tile, four at a time; the first also adds up the violation."""
-    padded = G.shape[0]
-    w = lanes_of(T)
+    k, w = G.shape[0], lanes_of(T)
     height = 2 * w
+    bend = load(T, 0), load(T, w)
     top = spread_number(upper)
-    dp, dq = load(T, bend), load(T, bend + w)
-    for t in range(0, padded, 4):
-        row = t * padded
-        at = base + t * height
-        c = cross + t * height
-        zero = zeros(T)
-        p0, q0 = zero - load(T, c), zero - load(T, c + w)
-        p1, q1 = zero - load(T, c + height), zero - load(T, c + height + w)
-        p2, q2 = zero - load(T, c + 2 * height), zero - load(T, c + 2 * height + w)
-        p3, q3 = zero - load(T, c + 3 * height), zero - load(T, c + 3 * height + w)
-        for j in range(t, padded):
-            fp, fq = load(T, base + j * height), load(T, base + j * height + w)
-            g = spread(G, row + j)
-            p0, q0 = p0 + g * fp, q0 + g * fq
-            g = spread(G, row + padded + j)
-            p1, q1 = p1 + g * fp, q1 + g * fq
-            g = spread(G, row + 2 * padded + j)
-            p2, q2 = p2 + g * fp, q2 + g * fq
-            g = spread(G, row + 3 * padded + j)
-            p3, q3 = p3 + g * fp, q3 + g * fq
-        f0p, f0q = load(T, at), load(T, at + w)
-        f1p, f1q = load(T, at + height), load(T, at + height + w)
-        f2p, f2q = load(T, at + 2 * height), load(T, at + 2 * height + w)
-        f3p, f3q = load(T, at + 3 * height), load(T, at + 3 * height + w)
-        p0, q0 = p0 + dp * f0p, q0 + dq * f0q
-        p1, q1 = p1 + dp * f1p, q1 + dq * f1q
-        p2, q2 = p2 + dp * f2p, q2 + dq * f2q
-        p3, q3 = p3 + dp * f3p, q3 + dq * f3q
+    for t in range(0, k, 4):
+        at, row = now + t * height, t * k
+        slopes = _begin(T, at, cross + t * height, bend)
+        slopes = _add_products(slopes, T, at, G, row + t, k - t)
         if measure:
-            a0, b0, a1, b1, a2, b2, a3, b3 = p0, q0, p1, q1, p2, q2, p3, q3
-            for j in range(t):
-                fp, fq = load(T, old + j * height), load(T, old + j * height + w)
-                g = spread(G, row + j)
-                a0, b0 = a0 + g * fp, b0 + g * fq
-                g = spread(G, row + padded + j)
-                a1, b1 = a1 + g * fp, b1 + g * fq
-                g = spread(G, row + 2 * padded + j)
-                a2, b2 = a2 + g * fp, b2 + g * fq
-                g = spread(G, row + 3 * padded + j)
-                a3, b3 = a3 + g * fp, b3 + g * fq
-            add_squares(squares, 0, _projected(a0, f0p, top))
-            add_squares(squares, w, _projected(b0, f0q, top))
-            add_squares(squares, 0, _projected(a1, f1p, top))
-            add_squares(squares, w, _projected(b1, f1q, top))
-            add_squares(squares, 0, _projected(a2, f2p, top))
-            add_squares(squares, w, _projected(b2, f2q, top))
-            add_squares(squares, 0, _projected(a3, f3p, top))
-            add_squares(squares, w, _projected(b3, f3q, top))
-            if not move:
-                continue
-        for j in range(t):
-            fp, fq = load(T, base + j * height), load(T, base + j * height + w)
-            g = spread(G, row + j)
-            p0, q0 = p0 + g * fp, q0 + g * fq
-            g = spread(G, row + padded + j)
-            p1, q1 = p1 + g * fp, q1 + g * fq
-            g = spread(G, row + 2 * padded + j)
-            p2, q2 = p2 + g * fp, q2 + g * fq
-            g = spread(G, row + 3 * padded + j)
-            p3, q3 = p3 + g * fp, q3 + g * fq
-        g00, g11 = spread(G, row + t), spread(G, row + padded + t + 1)
-        g22, g33 = spread(G, row + 2 * padded + t + 2), spread(G, row + 3 * padded + t + 3)
-        g01, g02, g03 = spread(G, row + t + 1), spread(G, row + t + 2), spread(G, row + t + 3)
-        g12, g13 = spread(G, row + padded + t + 2), spread(G, row + padded + t + 3)
-        g23 = spread(G, row + 2 * padded + t + 3)
-        np_, nq = _moved(f0p, p0, g00, dp, 0, top), _moved(f0q, q0, g00, dq, 0, top)
-        store(T, at, np_)
-        store(T, at + w, nq)
-        sp, sq = np_ - f0p, nq - f0q
-        p1, q1 = p1 + g01 * sp, q1 + g01 * sq
-        p2, q2 = p2 + g02 * sp, q2 + g02 * sq
-        p3, q3 = p3 + g03 * sp, q3 + g03 * sq
-        np_, nq = _moved(f1p, p1, g11, dp, 0, top), _moved(f1q, q1, g11, dq, 0, top)
-        store(T, at + height, np_)
-        store(T, at + height + w, nq)
-        sp, sq = np_ - f1p, nq - f1q
-        p2, q2 = p2 + g12 * sp, q2 + g12 * sq
-        p3, q3 = p3 + g13 * sp, q3 + g13 * sq
-        np_, nq = _moved(f2p, p2, g22, dp, 0, top), _moved(f2q, q2, g22, dq, 0, top)
-        store(T, at + 2 * height, np_)
-        store(T, at + 2 * height + w, nq)
-        sp, sq = np_ - f2p, nq - f2q
-        p3, q3 = p3 + g23 * sp, q3 + g23 * sq
-        np_, nq = _moved(f3p, p3, g33, dp, 0, top), _moved(f3q, q3, g33, dq, 0, top)
-        store(T, at + 3 * height, np_)
-        store(T, at + 3 * height + w, nq)
+            before = _add_products(slopes, T, old, G, row, t)
+            for i in range(4):
+                f = at + i * height
+                add_squares(squares, 0, _projected(before[2 * i], load(T, f), top))
+                add_squares(squares, w, _projected(before[2 * i + 1], load(T, f + w), top))
+        if move:
+            slopes = _add_products(slopes, T, now, G, row, t)
+            _move(slopes, T, at, G, row + t, bend, top)
+
+
+@njit(nogil=True, cache=True)
+def _begin(T, at, c, bend):
+    """d f - c for four coordinates: the part of their slopes that needs no product."""
+    w = lanes_of(T)
+    p, q = bend
+    return (
+        p * load(T, at) - load(T, c),
+        q * load(T, at + w) - load(T, c + w),
+        p * load(T, at + 2 * w) - load(T, c + 2 * w),
+        q * load(T, at + 3 * w) - load(T, c + 3 * w),
+        p * load(T, at + 4 * w) - load(T, c + 4 * w),
+        q * load(T, at + 5 * w) - load(T, c + 5 * w),
+        p * load(T, at + 6 * w) - load(T, c + 6 * w),
+        q * load(T, at + 7 * w) - load(T, c + 7 * w),
+    )
+
+
+@njit(nogil=True, cache=True)
+def _add_products(sums, T, at, G, g, n):
+    """sums + (four rows of G, n numbers of each from g) (n lines of T): eight accumulators for six loads."""
+    k, w = G.shape[0], lanes_of(T)
+    p0, q0, p1, q1, p2, q2, p3, q3 = sums
+    for j in range(n):
+        p, q = load(T, at + j * 2 * w), load(T, at + j * 2 * w + w)
+        a, b, c, d = spread(G, g + j), spread(G, g + k + j), spread(G, g + 2 * k + j), spread(G, g + 3 * k + j)
+        p0, q0, p1, q1 = p0 + a * p, q0 + a * q, p1 + b * p, q1 + b * q
+        p2, q2, p3, q3 = p2 + c * p, q2 + c * q, p3 + d * p, q3 + d * q
+    return p0, q0, p1, q1, p2, q2, p3, q3
+
+
+@njit(nogil=True, cache=True)
+def _move(slopes, T, at, G, g, bend, top):
+    """Move four coordinates in turn, each telling the slopes of those after it; g is the first's place in G."""
+    k, w = G.shape[0], lanes_of(T)
+    p0, q0, p1, q1, p2, q2, p3, q3 = slopes
+    p, q = _step(T, at, p0, spread(G, g), bend[0], top), _step(T, at + w, q0, spread(G, g), bend[1], top)
+    a, b, c = spread(G, g + 1), spread(G, g + 2), spread(G, g + 3)
+    p1, q1, p2, q2, p3, q3 = p1 + a * p, q1 + a * q, p2 + b * p, q2 + b * q, p3 + c * p, q3 + c * q
+    at, g = at + 2 * w, g + k + 1
+    p, q = _step(T, at, p1, spread(G, g), bend[0], top), _step(T, at + w, q1, spread(G, g), bend[1], top)
+    a, b = spread(G, g + 1), spread(G, g + 2)
+    p2, q2, p3, q3 = p2 + a * p, q2 + a * q, p3 + b * p, q3 + b * q
+    at, g = at + 2 * w, g + k + 1
+    p, q = _step(T, at, p2, spread(G, g), bend[0], top), _step(T, at + w, q2, spread(G, g), bend[1], top)
+    a = spread(G, g + 1)
+    p3, q3 = p3 + a * p, q3 + a * q
+    at, g = at + 2 * w, g + k + 1
+    _step(T, at, p3, spread(G, g), bend[0], top)
+    _step(T, at + w, q3, spread(G, g), bend[1], top)
+
+
+@njit(nogil=True, cache=True)
+def _step(T, at, slope, pivot, d, top):
+    """T[at] <- clip(T[at] - slope / (pivot + d), 0, top) where there is curvature; returns the step."""
+    f = load(T, at)
+    bend = pivot + d
+    moved = where_positive(bend, at_most(top, at_least(zeros(T), f - slope / bend)), f)
+    store(T, at, moved)
+    return moved - f
+
+
+@njit(nogil=True, cache=True)
+def _projected(gradient, f, top):
+    """The gradient where the coordinate may follow it; towards the inside only, at a bound."""
+    zero = gradient - gradient
+    inwards = where_positive(f, gradient, at_most(zero, gradient))
+    return where_positive(top - f, inwards, at_least(zero, inwards))
