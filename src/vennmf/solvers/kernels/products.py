@@ -1,90 +1,119 @@
 """Sparse times dense, both ways round, from one copy of X in compressed rows.
 
 Every row of a result is summed by one thread in the order of its entries: the bits depend on nobody else.
+The second is the slower of the two, by half or more: who can afford a second copy of X, by columns, and needs many
+products, passes that copy to the first.
 """
 
 import numpy as np
 from numba import njit
 
-from vennmf.solvers.kernels.lanes import lanes_of, load, spread, store, zeros
+from vennmf.solvers.kernels.lanes import BYTES, lanes_of, load, spread, store, zeros
 from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import n_threads, share
 
 WORTH_A_THREAD = 1_000_000  # multiplications that outweigh waking another thread
-NEAR = 1 << 19  # bytes of a result that stay close to a processor while entries are scattered into it
 
 
 def sparse_times_dense(data, indices, indptr, B, out):
-    """out = X B for X in compressed rows; reads B (columns, k), writes out (rows, k). Cost: entries * k."""
+    """The compiled twin of ``reference.sparse_times_dense``."""
     contiguous(out, "out")
-    data, B = _like(out, data), _like(out, B)
     n_rows, k = out.shape
-    grain = 1 + WORTH_A_THREAD * n_rows // (data.size * k + 1)
-    share(lambda first, last: _gather_rows(data, indices, indptr, B, out, first, last), n_rows, grain)
+    data, B = np.ascontiguousarray(data, dtype=out.dtype), widened(B, out.dtype)
+
+    def rows(first, last):
+        part = room(out, first, last)
+        _gather_rows(data, indices, indptr, B, part, first)
+        if part.shape[1] > k:
+            out[first:last] = part[:, :k]
+
+    if out.size:
+        share(rows, n_rows, 1 + WORTH_A_THREAD * n_rows // (data.size * k + 1))
     return out
 
 
 def transposed_times_dense(data, indices, indptr, F, out):
-    """out = X^T F for X in compressed rows with sorted columns; reads F (rows, k), writes out (columns, k).
-
-    Bands of columns are filled one after the other, so that what is being written stays in the cache.
-    Cost: entries * k.
-    """
+    """The compiled twin of ``reference.transposed_times_dense``."""
     contiguous(out, "out")
-    data, F = _like(out, data), _like(out, F)
     n_columns, k = out.shape
-    n_rows = F.shape[0]
-    share_of_columns = -(-n_columns // min(4 * n_threads(), 1 + data.size * k // WORTH_A_THREAD))
-    band = max(1, NEAR // (max(k, 1) * out.itemsize))
-    starts = np.arange(0, n_columns, share_of_columns)
-    used = np.zeros(starts.size, dtype=np.int64)
+    data, F = np.ascontiguousarray(data, dtype=out.dtype), widened(F, out.dtype)
+    n_parts = 1 if data.size * k < 4 * WORTH_A_THREAD or n_threads() == 1 else 2 * n_threads()
+    cuts = _even_cuts(indices, n_columns, n_parts)
+    used = np.zeros(n_parts, dtype=np.int64)
 
     def columns(first, last):
         for i in range(first, last):
-            low, high = starts[i], min(starts[i] + share_of_columns, n_columns)
-            used[i] = _scatter_columns(data, indices, indptr, F, out, low, high, band, n_rows)
+            part = room(out, cuts[i], cuts[i + 1])
+            part[...] = 0
+            used[i] = _scatter_columns(data, indices, indptr, F, part, cuts[i], cuts[i + 1])
+            if part.shape[1] > k:
+                out[cuts[i] : cuts[i + 1]] = part[:, :k]
 
-    share(columns, starts.size, 1)
-    if used.sum() != data.size:
-        raise ValueError(
-            "transposed_times_dense: expected columns sorted within each row, found some out of order; "
-            "call X.sort_indices() first"
-        )
+    if out.size:
+        share(columns, n_parts, 1)
+    if out.size and used.sum() < data.size:  # columns out of order were passed over: take all at once
+        cuts = [0, n_columns]
+        columns(0, 1)
     return out
 
 
 def row_gram(F):
-    """F^T F, accumulated in float64."""
+    """F^T F, summed in float64."""
     wide = F.astype(np.float64, copy=False)
     return wide.T @ wide
 
 
-def _like(out, array):
-    return np.ascontiguousarray(array, dtype=out.dtype)
+def widened(B, dtype):
+    """B, contiguous, with zero columns up to the width of a vector."""
+    missing = BYTES // dtype.itemsize - B.shape[1]
+    return np.pad(B.astype(dtype), ((0, 0), (0, missing))) if missing > 0 else np.ascontiguousarray(B, dtype=dtype)
+
+
+def room(out, first, last):
+    """The rows of ``out`` to be written, or a wider place for them where they are narrower than a vector."""
+    width = BYTES // out.itemsize
+    return out[first:last] if out.shape[1] >= width else np.empty((last - first, width), dtype=out.dtype)
+
+
+def _even_cuts(indices, n_columns, n_parts):
+    """Columns that cut the entries into about equal parts, judged by a sample of them."""
+    sample = np.sort(indices[:: 1 + indices.size // 4096])
+    inner = [sample[sample.size * i // n_parts] for i in range(1, n_parts)] if sample.size else [0] * (n_parts - 1)
+    return [0, *map(int, inner), n_columns]
 
 
 @njit(nogil=True, cache=True)
-def _gather_rows(data, indices, indptr, B, out, first, last):
+def _gather_rows(data, indices, indptr, B, out, first):
+    """out = X[first : first + len(out)] B."""
     k = out.shape[1]
     w = lanes_of(out)
     panels = -(-k // (4 * w))
-    for i in range(first, last):
-        begin, end = indptr[i], indptr[i + 1]
-        if k >= w:
-            for n in range(panels):
-                _gather_panel(data, indices, B, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
+    for i in range(out.shape[0]):
+        begin, end = indptr[first + i], indptr[first + i + 1]
+        if k <= 2 * w:
+            _gather_slim(data, indices, B, out, i, begin, end)
             continue
-        for t in range(k):
-            out[i, t] = 0
-        for p in range(begin, end):
-            x, c = data[p], indices[p]
-            for t in range(k):
-                out[i, t] += x * B[c, t]
+        for n in range(panels):
+            _gather_panel(data, indices, B, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
+
+
+@njit(nogil=True, cache=True)
+def _gather_slim(data, indices, B, out, i, begin, end):
+    """A row of up to two vectors: the second ends where the row ends, and may overlap the first."""
+    k = out.shape[1]
+    second = k - lanes_of(out)
+    a = b = zeros(out)
+    for p in range(begin, end):
+        x = spread(data, p)
+        q = np.intp(indices[p]) * k
+        a, b = a + x * load(B, q), b + x * load(B, q + second)
+    store(out, i * k, a)
+    store(out, i * k + second, b)
 
 
 @njit(nogil=True, cache=True)
 def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
-    """out[i, t:stop] = X[i] B, in four vectors; those that would pass the end overlap the one before."""
+    """Columns t to stop of a row, in four vectors: those that would pass the end overlap the one before."""
     k = out.shape[1]
     w = lanes_of(out)
     t1, t2, t3 = min(t + w, stop - w), min(t + 2 * w, stop - w), min(t + 3 * w, stop - w)
@@ -102,45 +131,46 @@ def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
 
 
 @njit(nogil=True, cache=True)
-def _scatter_columns(data, indices, indptr, F, out, low, high, band, n_rows):
-    """Rows low:high of X^T F, a band at a time; returns how many entries of X were used."""
+def _scatter_columns(data, indices, indptr, F, out, low, high):
+    """out += X[:, low:high]^T F; returns how many entries of X were used."""
     k = out.shape[1]
     w = lanes_of(out)
     panels = -(-k // (4 * w))
     used = 0
-    cursor = np.empty(n_rows, dtype=indptr.dtype)
-    for i in range(n_rows):
-        begin, end = indptr[i], indptr[i + 1]
-        cursor[i] = begin + np.searchsorted(indices[begin:end], low) if low else begin
-    for c in range(low, high):
-        for t in range(k):
-            out[c, t] = 0
-    while low < high:
-        stop = min(low + band, high)
-        for i in range(n_rows):
-            begin = end = cursor[i]
-            last = indptr[i + 1]
-            while end < last and low <= indices[end] < stop:
-                end += 1
-            cursor[i] = end
-            used += end - begin
-            if begin == end:
-                continue
-            if k >= w:
-                for n in range(panels):
-                    _scatter_panel(data, indices, F, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
-                continue
-            for p in range(begin, end):
-                x, c = data[p], indices[p]
-                for t in range(k):
-                    out[c, t] += x * F[i, t]
-        low = stop
+    for i in range(F.shape[0]):
+        begin, stop = indptr[i], indptr[i + 1]
+        if low:
+            begin += np.searchsorted(indices[begin:stop], low)
+        end = begin
+        while end < stop and low <= indices[end] < high:
+            end += 1
+        used += end - begin
+        if k <= 2 * w:
+            _scatter_slim(data, indices, F, out, i, begin, end, low)
+            continue
+        for n in range(panels):
+            t, until = n * k // panels, (n + 1) * k // panels
+            _scatter_panel(data, indices, F, out, i, t, until, begin, end, low)
     return used
 
 
 @njit(nogil=True, cache=True)
-def _scatter_panel(data, indices, F, out, i, t, stop, begin, end):
-    """out[c, t:stop] += X[i, c] F[i] for some entries; vectors may overlap: all are read, then written."""
+def _scatter_slim(data, indices, F, out, i, begin, end, low):
+    """Rows of up to two vectors, which may overlap: both are read before one is written."""
+    k = out.shape[1]
+    second = k - lanes_of(out)
+    f, g = load(F, i * k), load(F, i * k + second)
+    for p in range(begin, end):
+        x = spread(data, p)
+        q = np.intp(indices[p] - low) * k
+        a, b = load(out, q) + x * f, load(out, q + second) + x * g
+        store(out, q, a)
+        store(out, q + second, b)
+
+
+@njit(nogil=True, cache=True)
+def _scatter_panel(data, indices, F, out, i, t, stop, begin, end, low):
+    """Columns t to stop of some rows, in four vectors, which may overlap: all are read before one is written."""
     k = out.shape[1]
     w = lanes_of(out)
     t1, t2, t3 = min(t + w, stop - w), min(t + 2 * w, stop - w), min(t + 3 * w, stop - w)
@@ -148,7 +178,7 @@ def _scatter_panel(data, indices, F, out, i, t, stop, begin, end):
     f, f1, f2, f3 = load(F, row + t), load(F, row + t1), load(F, row + t2), load(F, row + t3)
     for p in range(begin, end):
         x = spread(data, p)
-        q = np.intp(indices[p]) * k
+        q = np.intp(indices[p] - low) * k
         a, b = load(out, q + t) + x * f, load(out, q + t1) + x * f1
         c, d = load(out, q + t2) + x * f2, load(out, q + t3) + x * f3
         store(out, q + t, a)

@@ -125,10 +125,7 @@ def sparse_times_dense(data, indices, indptr, B, out):
 
 
 def transposed_times_dense(data, indices, indptr, F, out):
-    """out = X^T F for X (rows, columns) in compressed rows, columns sorted within each row.
-
-    Reads F (rows, k); writes out (columns, k), and returns it.
-    """
+    """out = X^T F for X (rows, columns) in compressed rows. Writes out (columns, k), and returns it."""
     out[...] = 0
     for i in range(F.shape[0]):
         entries = slice(indptr[i], indptr[i + 1])

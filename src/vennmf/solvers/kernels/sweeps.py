@@ -14,6 +14,7 @@ from vennmf.solvers.kernels.lanes import (
     at_most,
     lanes_of,
     load,
+    prefetch,
     spread,
     spread_number,
     store,
@@ -116,21 +117,6 @@ def scatter_tile(T, base, F, row):
 
 
 @njit(nogil=True, cache=True)
-def _projected(gradient, f, upper):
-    """The gradient where the coordinate may follow it; towards the inside only, at a bound."""
-    zero = f - f
-    inwards_low = where_positive(f, gradient, at_most(zero, gradient))
-    return where_positive(upper - f, inwards_low, at_least(zero, gradient))
-
-
-@njit(nogil=True, cache=True)
-def _moved(f, slope, pivot, d, bent, upper):
-    """clip(f - slope / (pivot + d), 0, upper), or f where there is no curvature."""
-    bend = pivot + d
-    return where_positive(bend, at_most(upper, at_least(f - f, f - slope / bend)), f)
-
-
-@njit(nogil=True, cache=True)
 def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last):
     """Scratch holds, one after the other, the rows' curvature, a tile of F, of C, and of F as it was."""
     k, padded = F.shape[1], G.shape[0]
@@ -142,6 +128,9 @@ def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squar
         row = tile * height
         gather_tile(F, row, scratch, now)
         gather_tile(C, row, scratch, cross)
+        for i in range((row + height) * k, (row + 2 * height) * k, lanes_of(F)):  # the next tile, meanwhile
+            prefetch(F, i)
+            prefetch(C, i)
         for i in range(k * height):
             scratch[old + i] = scratch[now + i]
         if curvature.size:
