@@ -7,6 +7,7 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "vennmf.estimators.joint": ("JSNMF", "NMF", "RJSNMF", "VennNMF"),
+    "vennmf.estimators.pjmf": ("PJMF",),
     "vennmf.estimators.storage": ("load",),
     "vennmf.estimators.callbacks": ("JsonLog", "Progress", "StopWhen"),
     "vennmf.applications.retrieve": ("Retriever",),

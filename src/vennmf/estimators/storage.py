@@ -20,6 +20,7 @@ from vennmf.errors import StorageError
 FORMAT = 1
 CLASSES: dict[str, str] = {
     **dict.fromkeys(("NMF", "JSNMF", "RJSNMF", "VennNMF"), "vennmf.estimators.joint"),
+    "PJMF": "vennmf.estimators.pjmf",
 }
 """The classes that a file may hold, and where each lives. A new estimator is added here."""
 

@@ -19,6 +19,9 @@ Array = NDArray[Any]
 BLOCK_ENTRIES = 1 << 20
 """Entries of images × tags that are dense at one time: a few megabytes, so that a block stays in cache."""
 
+SHORTEST_BLOCK = 64
+"""Images of a block at least, however many tags there are."""
+
 WIDEST_SCATTER = 4096
 """Up to this many features Xᵀ L_S X is formed once; beyond, the graph is applied anew each time."""
 
@@ -33,7 +36,11 @@ class Terms(NamedTuple):
 
     @property
     def objective(self) -> float:
-        return self.fit + self.distance + self.image_graph + self.tag_graph
+        return self.fit + sum(self.penalties.values())
+
+    @property
+    def penalties(self) -> dict[str, float]:
+        return {"distance": self.distance, "image_graph": self.image_graph, "tag_graph": self.tag_graph}
 
 
 class Evaluation(NamedTuple):
@@ -153,7 +160,7 @@ class UnifiedSpace:
     def blocks(self) -> Iterator[tuple[Features, Any]]:
         """Runs of images, each with its tags, so short that a block of images × tags stays small."""
         n = self.X.shape[0]
-        step = max(64, BLOCK_ENTRIES // self.n_tags)
+        step = max(SHORTEST_BLOCK, BLOCK_ENTRIES // self.n_tags)
         if step >= n:
             yield self.X, self.Y
             return

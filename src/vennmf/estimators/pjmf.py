@@ -1,0 +1,470 @@
+"""PJMF: images and tags in one space, for better tags, tags of new images, and images for a tag."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import ClassNamePrefixFeaturesOutMixin
+from sklearn.callback import with_callbacks
+from sklearn.metrics import label_ranking_average_precision_score
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from vennmf.errors import ConvergenceWarning, ParameterError, SourceError
+from vennmf.estimators.base import FactorModel
+from vennmf.estimators.feature_scaling import apply_scaling, learn_scaling, named_views
+from vennmf.estimators.tag_lists import is_matrix, tag_matrix
+from vennmf.matrices import is_named
+from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
+from vennmf.model.unified_space import BLOCK_ENTRIES, Features, UnifiedSpace
+from vennmf.solvers import Options
+from vennmf.solvers.manifold import CentredStiefel, ManifoldSolution, descend
+from vennmf.solvers.unified_space import (
+    Batches,
+    PaperRule,
+    descend_by_paper,
+    descend_in_batches,
+    fold_in_tags,
+    random_directions,
+    tag_directions,
+    tag_means,
+)
+
+Array = NDArray[Any]
+
+MANY_PAIRS = 200_000_000
+"""From this many pairs of image and tag on, ``batch_size="auto"`` begins with batches of images."""
+
+
+class Suggestion(NamedTuple):
+    """A tag for an image; the score is Ŷ, from 0 to 1."""
+
+    tag: Any
+    score: float
+
+
+class Found(NamedTuple):
+    """An image for a tag, by its row; the score is Ŷ, from 0 to 1."""
+
+    image: int
+    score: float
+
+
+class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
+    r"""Projective matrix factorisation with unified embedding: images and tags as points of one space (JVCIR 2014).
+
+    An image is an orthonormal projection of its scaled features, a tag a free point, and a tag fits an image as a Gaussian
+    of their distance:
+
+    .. math::
+        \min_{A, U}\; \tfrac12 \sum_{ij} (Y_{ij} - \hat Y_{ij})^2 + \tfrac\gamma2 \sum_{ij} \lVert v_i - u_j \rVert^2
+        + \tfrac\alpha2 \operatorname{tr} V^\top L_S V + \tfrac\beta2 \operatorname{tr} U^\top L_C U,
+        \quad V = X A,\; \hat Y_{ij} = e^{-\lVert v_i - u_j \rVert^2 / 2\sigma^2}
+
+    subject to :math:`A^\top A = I` and :math:`\sum_j u_j + \sum_i v_i = 0`. The problem is convex in neither A nor U.
+
+    Parameters
+    ----------
+    n_components : int, default=300
+        Dimension p of the unified space, at most the number of features.
+    alpha, beta, gamma : float
+        Weights of the image graph, of the tag graph, and of the distance between all images and tags.
+    sigma : float or "auto", default="auto"
+        Decay rate, in units of the scaled features, whose root mean square norm is 1; "auto" is a quarter of that norm.
+        ``PJMF.SIGMAS`` is the grid of the paper.
+    n_neighbors : int, default=50
+        Neighbours of an image in the image graph, at most all others.
+    scaling : "auto", "whiten", "standard", "center" or None, default="auto"
+        How features are scaled before all else: every direction the same variance but for a shrinkage; every feature the same;
+        centred alone; not at all. "auto" whitens dense features, up to 4,096 of them, and is "standard" otherwise.
+    view_weights : dict of str to float, default=None
+        Weight of each feature view, where features are given as a dict by name; 1 where none is given.
+    solver : "manifold" or "paper", default="manifold"
+        Quasi-Newton steps that keep both constraints exactly; or the paper's gradient descent with a fixed ``step`` and
+        penalties ``orthogonality`` (λ) and ``centring`` (ξ), to compare with.
+    init : "tags" or "random", default="tags"
+        Start from the directions that tell tags apart, or from a random projection.
+    batch_size : int, "auto" or None, default="auto"
+        Begin with batches of so many images; "auto" does so, with 1,024, from 200 million pairs of image and tag on.
+    top : int, default=5
+        Tags of an image in :meth:`predict`.
+    max_iter, tol, min_change, time_limit
+        Stop after so many steps; when the norm of the gradient falls under ``tol`` times the first; when five steps in a row
+        lower the objective by less than ``min_change`` of itself each; after so many seconds.
+    random_state : int, RandomState or None
+        Seed of the random start, of the batches and of the pairs that estimate a mean distance.
+    n_threads : int, default=None
+        Threads of the matrix products; None for all available cores.
+
+    Attributes
+    ----------
+    projection_ : ndarray (d, p)
+        A, with orthonormal columns, on the scaled features.
+    tag_embedding_ : ndarray (m, p)
+        U, one point for each tag.
+    embedding_ : ndarray (n, p)
+        V, the images of the fit.
+    classes_ : ndarray (m,)
+        The tags, in the order of the columns.
+    sigma_, mean_distance_, scaling_
+        The decay rate used; the width of the heat kernel, with its standard error where it was estimated from pairs; the
+        scaling learnt.
+    history_ : dict of equally long arrays
+        iteration, seconds, objective, fit, distance, image_graph, tag_graph, violation (norm of the gradient on the
+        manifold), orthonormality_error (largest entry of AᵀA - I), centring_error. The objective never rises; only
+        ``solver="paper"`` gives no such promise: its objective is the Lagrangian (19) and it returns the lowest point met.
+    n_iter_, stop_reason_, objective_, violation_
+        How the fit went. ``stop_reason_`` is one of converged, small_change, max_iter, time_limit, callback, interrupted,
+        no_decrease.
+    """
+
+    SIGMAS: ClassVar[tuple[float, ...]] = tuple(2.0**k for k in range(-8, 9))
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "alpha": [Interval(Real, 0, None, closed="left")],
+        "beta": [Interval(Real, 0, None, closed="left")],
+        "gamma": [Interval(Real, 0, None, closed="left")],
+        "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "scaling": [StrOptions({"auto", "whiten", "standard", "center"}), None],
+        "view_weights": [dict, None],
+        "solver": [StrOptions({"manifold", "paper"})],
+        "init": [StrOptions({"tags", "random"})],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "top": [Interval(Integral, 1, None, closed="left")],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "orthogonality": [Interval(Real, 0, None, closed="left")],
+        "centring": [Interval(Real, 0, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "min_change": [Interval(Real, 0, None, closed="left")],
+        "time_limit": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state"],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 300,
+        *,
+        alpha: float = 0.6,
+        beta: float = 0.4,
+        gamma: float = 0.005,
+        sigma: float | str = "auto",
+        n_neighbors: int = 50,
+        scaling: str | None = "auto",
+        view_weights: Mapping[str, float] | None = None,
+        solver: str = "manifold",
+        init: str = "tags",
+        batch_size: int | str | None = "auto",
+        top: int = 5,
+        step: float = 0.005,
+        orthogonality: float = 0.005,
+        centring: float = 0.005,
+        max_iter: int = 200,
+        tol: float = 1e-4,
+        min_change: float = 1e-5,
+        time_limit: float | None = None,
+        random_state: Any = None,
+        n_threads: int | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.alpha = alpha
+        self.beta = beta
+        self.gamma = gamma
+        self.sigma = sigma
+        self.n_neighbors = n_neighbors
+        self.scaling = scaling
+        self.view_weights = view_weights
+        self.solver = solver
+        self.init = init
+        self.batch_size = batch_size
+        self.top = top
+        self.step = step
+        self.orthogonality = orthogonality
+        self.centring = centring
+        self.max_iter = max_iter
+        self.tol = tol
+        self.min_change = min_change
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.n_threads = n_threads
+
+    # ---------------------------------------------------------------- fit
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any, *, tag_names: Sequence[str] | None = None, neighbors: Any = None) -> Self:
+        """Learn the projection of images and the points of tags.
+
+        Parameters
+        ----------
+        X : matrix (n, d), dense or sparse, or a dict of such by name
+            Image features, one row for each image.
+        y : 0/1 matrix (n, m), dense, sparse or a DataFrame; or a list of tags for each image
+            The tags that users gave.
+        tag_names : sequence of str, optional
+            Names of the columns of y, or the vocabulary to which lists are restricted.
+        neighbors : integer table (n, k) or sparse similarities (n, n), optional
+            A ready image graph instead of the K nearest neighbours in X.
+        """
+        self._validate_params()
+        views = self._views(X, reset=True)
+        Y, self.classes_ = tag_matrix(y, tag_names)
+        n = next(iter(views.values())).shape[0]
+        if Y.shape[0] != n:
+            raise SourceError(
+                f"features have {n:,} images and tags {Y.shape[0]:,}; give the tags of each image, in the same order."
+            )
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        with threadpool_limits(self.n_threads, "blas"):
+            self.scaling_ = learn_scaling(views, self.scaling, dict(self.view_weights or {}))
+            features = apply_scaling(views, self.scaling_)
+            self._check_width(features)
+            problem = self._problem(features, Y.astype(features.dtype), neighbors, rng)
+            solution = self._solve(problem, rng)
+        self._keep(solution, features)
+        return self
+
+    def _views(self, X: Any, *, reset: bool) -> dict[str, Any]:
+        """The feature views, checked, with the names and numbers of the fit."""
+        if not is_named(X):
+            self._check_features(X, reset=reset)
+        views = named_views(X)
+        if reset:
+            weights = dict(self.view_weights or {})
+            if unknown := sorted(set(weights) - set(views)):
+                raise ParameterError(f"view_weights names {unknown[0]!r}; the views are {', '.join(map(repr, views))}.")
+            if any(not weights.get(name, 1.0) > 0 for name in views):
+                raise ParameterError(f"view_weights must be above 0; found {weights}. Leave a view out to ignore it.")
+            self.n_features_in_ = sum(v.shape[1] for v in views.values())
+            return views
+        widths = {name: len(mean) for name, mean in self.scaling_["means"].items()}
+        found = {name: v.shape[1] for name, v in views.items()}
+        if found != widths:
+            raise SourceError(
+                f"the model was fitted on the feature views {widths} (name: features); found {found}. Pass the same views."
+            )
+        return {name: v.astype(self.projection_.dtype, copy=False) for name, v in views.items()}
+
+    def _check_width(self, features: Features) -> None:
+        if self.n_components > features.shape[1]:
+            raise ParameterError(
+                f"n_components={self.n_components} and there are n_features = {features.shape[1]} feature(s); an orthonormal "
+                f"projection has no more columns than rows. Use n_components <= {features.shape[1]}."
+            )
+
+    def _problem(self, X: Features, Y: sp.csr_array, neighbors: Any, rng: np.random.Generator) -> UnifiedSpace:
+        """Both graphs, the decay rate, and the objective made of them."""
+        n = X.shape[0]
+        self.mean_distance_ = {"value": 0.0, "standard_error": 0.0}
+        if neighbors is None and self.alpha:
+            distance = mean_distance(X, rng)
+            self.mean_distance_ = distance._asdict()
+            S = image_graph(X, self.n_neighbors, distance.value)
+        elif neighbors is None or not self.alpha:
+            S = sp.csr_array((n, n), dtype=X.dtype)
+        else:
+            S = _given_graph(neighbors, n).astype(X.dtype)
+        self.sigma_ = float(self.sigma) if self.sigma != "auto" else 0.25 * _root_mean_square(X)
+        return UnifiedSpace.of(
+            X,
+            Y,
+            normalised_laplacian(S),
+            normalised_laplacian(tag_graph(Y.astype(np.float64))),
+            alpha=self.alpha,
+            beta=self.beta,
+            gamma=self.gamma,
+            sigma=self.sigma_,
+        )
+
+    def _solve(self, problem: UnifiedSpace, rng: np.random.Generator) -> ManifoldSolution:
+        X, Y, p = problem.X, problem.Y, self.n_components
+        space = CentredStiefel(X.sum(), problem.n_tags)
+        A = tag_directions(X, Y, p, rng) if self.init == "tags" else random_directions(X, p, rng)
+        start = space.feasible(A, tag_means(X, Y, A))
+        options = Options(
+            max_iter=self.max_iter,
+            tol=self.tol,
+            min_change=self.min_change,
+            time_limit=np.inf if self.time_limit is None else self.time_limit,
+        )
+        context = self._init_callback_context(max_subtasks=self.max_iter)
+        context.call_on_fit_task_begin(estimator=self)
+        report = self._reporter(context)
+        size = self.batch_size
+        if size == "auto":
+            size = 1024 if Y.shape[0] * Y.shape[1] >= MANY_PAIRS else None
+        if self.solver == "paper":
+            rule = PaperRule(self.step, self.orthogonality, self.centring)
+            solution = descend_by_paper(problem, space, start, options, rule, report)
+        elif isinstance(size, Integral) and size < Y.shape[0]:
+            solution = descend_in_batches(problem, space, start, options, Batches(int(size)), rng, report)
+        else:
+            solution = descend(problem, space, start, options, report)
+        context.call_on_fit_task_end(estimator=self)
+        return solution
+
+    def _keep(self, solution: ManifoldSolution, features: Features) -> None:
+        self.projection_ = solution.A.astype(features.dtype)
+        self.tag_embedding_ = solution.U.astype(features.dtype)
+        self.embedding_ = features.times(self.projection_)
+        self._n_features_out = self.n_components
+        self.history_ = solution.history()
+        self.n_iter_ = solution.n_iter
+        self.stop_reason_ = solution.stop_reason
+        self.objective_ = solution.objective
+        self.violation_ = solution.steps[-1].violation
+        self._warn(solution)  # type: ignore[arg-type]
+        if self.solver == "paper" and solution.stop_reason == "no_decrease":
+            warnings.warn(
+                f"PJMF's fixed step={self.step:g} is too long here: the Lagrangian left {solution.steps[0].objective:.6g} upwards "
+                f"after {solution.n_iter} steps; lower step, or use solver='manifold'.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    # ---------------------------------------------------------------- use
+
+    def transform(self, X: Any) -> Array:
+        """Images as points of the unified space, (n, p)."""
+        check_is_fitted(self)
+        return apply_scaling(self._views(X, reset=False), self.scaling_).times(self.projection_)
+
+    def decision_function(self, X: Any) -> Array:
+        """log Ŷ = -‖v - u‖² / 2σ² of every image and tag, (n, m)."""
+        return self._log_relevance(self.transform(X))
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """An indicator of the ``top`` nearest tags of every image, (n, m)."""
+        V = self.transform(X)
+        chosen = np.zeros((len(V), len(self.classes_)), dtype=np.int64)
+        for rows, best, _ in self._best_tags(V, self.top):
+            np.put_along_axis(chosen[rows], best, 1, axis=1)
+        return chosen
+
+    def annotate(self, X: Any, top: int = 5) -> list[list[Suggestion]]:
+        """The ``top`` nearest tags of every image, best first."""
+        return self._suggestions(self.transform(X), top)
+
+    def refine(self, top: int = 5) -> list[list[Suggestion]]:
+        """Better tags for the images of the fit: the ``top`` nearest of each, best first."""
+        check_is_fitted(self)
+        return self._suggestions(self.embedding_, top)
+
+    def search(self, tag: Any, top: int = 10, X: Any = None) -> list[Found]:
+        """The images nearest to a tag, best first: of the fit, or of X."""
+        check_is_fitted(self)
+        _at_least_one(top)
+        V = self.embedding_ if X is None else self.transform(X)
+        scores = self._log_relevance(V, self.tag_embedding_[[self._position(tag)]])[:, 0]
+        best = np.argsort(-scores, kind="stable")[:top]
+        return [Found(int(i), float(np.exp(scores[i]))) for i in best]
+
+    def score(self, X: Any, y: Any) -> float:
+        """Label-ranking average precision: how near the top each image's own tags stand. Images without tags are left out."""
+        scores = self.decision_function(X)
+        Y, _ = tag_matrix(y, None if is_matrix(y) else list(self.classes_))
+        tagged = np.diff(Y.indptr) > 0
+        if not tagged.any():
+            raise SourceError("no image has a tag that the model knows; score needs at least one.")
+        return float(label_ranking_average_precision_score(Y[tagged].toarray(), scores[tagged]))
+
+    def add_tags(self, X: Any, y: Any, *, tag_names: Sequence[str] | None = None) -> Self:
+        """Fold new tags in: each is placed where its images ask for, all else stays as it is.
+
+        X are features of images, y their new tags as in :meth:`fit`. The points minimise the fit and the distance term; the
+        tag graph does not reach them, and the centre of all points is no longer fixed.
+        """
+        Y, names = tag_matrix(y, tag_names)
+        if both := [name for name in names if name in set(self.classes_.tolist())]:
+            raise SourceError(f"tag {both[0]!r} is in the model already; fold in new tags only.")
+        V = self.transform(X)
+        if len(V) != Y.shape[0]:
+            raise SourceError(f"features have {len(V):,} images and tags {Y.shape[0]:,}; give the tags of each image.")
+        with threadpool_limits(self.n_threads, "blas"):
+            U = fold_in_tags(V, Y.astype(V.dtype), self.gamma, self.sigma_)
+        self.tag_embedding_ = np.vstack([self.tag_embedding_, U.astype(V.dtype)])
+        self.classes_ = np.concatenate([self.classes_, names])
+        return self
+
+    def _position(self, tag: Any) -> int:
+        where = np.flatnonzero(self.classes_ == tag)
+        if where.size:
+            return int(where[0])
+        near = difflib.get_close_matches(str(tag), [str(name) for name in self.classes_], n=3)
+        hint = f"; near to it are {', '.join(map(repr, near))}" if near else ""
+        raise ParameterError(f"there is no tag {tag!r} among the {len(self.classes_):,} of the model{hint}.")
+
+    def _log_relevance(self, V: Array, U: Array | None = None) -> Array:
+        U = self.tag_embedding_ if U is None else U
+        squares = np.einsum("ij,ij->i", V, V)[:, None] + np.einsum("ij,ij->i", U, U)
+        squares -= 2 * (V @ U.T)
+        return np.minimum(-squares / (2 * self.sigma_**2), 0.0).astype(V.dtype, copy=False)
+
+    def _best_tags(self, V: Array, top: int) -> Iterator[tuple[slice, Array, Array]]:
+        """Runs of images with the positions and log relevance of their nearest tags, best first; never all at once."""
+        _at_least_one(top)
+        m = len(self.classes_)
+        step = max(64, BLOCK_ENTRIES // m)
+        for start in range(0, len(V), step):
+            rows = slice(start, min(start + step, len(V)))
+            scores = self._log_relevance(V[rows])
+            best = np.argsort(-scores, axis=1, kind="stable")[:, :top]
+            yield rows, best, np.take_along_axis(scores, best, axis=1)
+
+    def _suggestions(self, V: Array, top: int) -> list[list[Suggestion]]:
+        names = self.classes_.tolist()
+        return [
+            [Suggestion(names[j], float(np.exp(score))) for j, score in zip(row, values, strict=True)]
+            for _, best, scores in self._best_tags(V, top)
+            for row, values in zip(best, scores, strict=True)
+        ]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = False
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def _given_graph(neighbors: Any, n: int) -> sp.csr_array:
+    """A graph that the user brings: a table of neighbours, or similarities."""
+    if sp.issparse(neighbors):
+        graph = sp.csr_array(neighbors)
+        if graph.shape != (n, n) or (graph.nnz and graph.data.min() < 0):
+            raise SourceError(
+                f"neighbors must be similarities >= 0 of {n:,} × {n:,} images; found shape {graph.shape}."
+            )
+        return sp.csr_array(graph.maximum(graph.T))
+    table = np.asarray(neighbors)
+    if table.ndim != 2 or len(table) != n or table.dtype.kind not in "iu" or table.min() < 0 or table.max() >= n:
+        raise SourceError(
+            f"neighbors must be a table of row numbers 0 to {n - 1:,}, one row for each of {n:,} images; found shape "
+            f"{table.shape} of {table.dtype}."
+        )
+    return graph_of_neighbors(table)
+
+
+def _root_mean_square(X: Features) -> float:
+    """The root mean square norm of the images, 1 where nothing varies."""
+    raw = X.raw.data if sp.issparse(X.raw) else X.raw
+    total = float(np.sum(np.square(raw, dtype=np.float64)))
+    if X.shift is not None:
+        total -= X.shape[0] * float(X.shift @ X.shift)
+    return float(np.sqrt(total / X.shape[0])) if total > 0 else 1.0
+
+
+def _at_least_one(top: int) -> None:
+    if top < 1:
+        raise ParameterError(f"top must be at least 1; found {top}.")
