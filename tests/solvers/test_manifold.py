@@ -115,7 +115,7 @@ def test_batches_never_raise_what_they_report_and_reach_what_all_images_reach() 
 
 
 def test_the_papers_rule_steps_along_the_gradient_of_its_lagrangian() -> None:
-    problem, space, _, _ = planted(centred=False, gamma=0.01)
+    _problem, space, _, _ = planted(centred=False, gamma=0.01)
     rule = PaperRule(orthogonality=0.7, centring=0.3)
     rng = np.random.default_rng(0)
     A, U = rng.random((8, 3)), rng.random((15, 3))

@@ -307,7 +307,7 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
         if self.solver == "paper":
             rule = PaperRule(self.step, self.orthogonality, self.centring)
             solution = descend_by_paper(problem, space, start, options, rule, report)
-        elif isinstance(size, Integral) and size < Y.shape[0]:
+        elif size is not None and int(size) < Y.shape[0]:
             solution = descend_in_batches(problem, space, start, options, Batches(int(size)), rng, report)
         else:
             solution = descend(problem, space, start, options, report)

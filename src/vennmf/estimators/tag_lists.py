@@ -67,11 +67,8 @@ def _checked(tags: Any) -> sp.csr_array:
 
 
 def _from_lists(lists: list[Any], names: Sequence[str] | None) -> tuple[sp.csr_array, np.ndarray[Any, Any]]:
-    rows = [[item] if isinstance(item, str) or np.isscalar(item) else list(item) for item in lists]
-    if names is None:
-        labels = sorted({tag for row in rows for tag in row})
-    else:
-        labels = list(names)
+    rows: list[list[Any]] = [[item] if isinstance(item, str) or np.isscalar(item) else list(item) for item in lists]
+    labels = sorted({tag for row in rows for tag in row}) if names is None else list(names)
     if not rows or not labels:
         raise SourceError(
             f"tags must name at least one tag for at least one image; found {len(rows):,} images and no tag at all."
