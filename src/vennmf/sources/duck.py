@@ -6,7 +6,6 @@ import contextlib
 import json
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from vennmf.sources.memory import (
     join_texts,
     plain,
     text_ids,
+    typed,
 )
 from vennmf.sources.rows import (
     MAX_TAG,
@@ -30,12 +30,10 @@ from vennmf.sources.rows import (
     require_columns,
     require_distinct,
 )
+from vennmf.sources.scans import Scan, named, opened, quoted
 
 MEMORY_LIMIT = "1GB"
 """What DuckDB may hold before it goes to temporary files, unless the caller says otherwise."""
-
-LONGEST_LINE = 16_000_000
-"""Bytes that a line of a table of text may have."""
 
 ROW = "__row"
 
@@ -50,84 +48,6 @@ def open_duckdb() -> Any:
             "Lists, DataFrames and matrices need nothing more."
         ) from None
     return duckdb
-
-
-@dataclass(frozen=True)
-class Scan:
-    """A place that DuckDB can read: the SQL that names it, statements to run first, what messages call it."""
-
-    relation: str
-    where: str
-    before: tuple[str, ...] = ()
-    json_lines: Path | None = None
-    header: tuple[str, ...] | None = None
-
-
-def quoted(text: str | Path) -> str:
-    """A text as an SQL literal."""
-    return "'" + str(text).replace("'", "''") + "'"
-
-
-def named(name: str) -> str:
-    """A column or table name in SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def scan_files(paths: Sequence[Path], kind: str) -> Scan:
-    """The scan of one or several files of one kind: ``csv``, ``tsv``, ``json`` or ``parquet``."""
-    files = "[" + ", ".join(quoted(path) for path in paths) + "]"
-    where = paths[0].name + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    union = ", union_by_name=true" if len(paths) > 1 else ""
-    if kind == "parquet":
-        return Scan(f"read_parquet({files}{union})", where)
-    if kind == "json":
-        lines = paths[0] if len(paths) == 1 else None
-        options = f"sample_size=-1, maximum_object_size={LONGEST_LINE}{union}"
-        return Scan(f"read_json({files}, {options})", where, (), lines)
-    delimiter, header = _header(paths[0], "\t" if kind == "tsv" else None)
-    options = f"header=true, delim={quoted(delimiter)}, quote='\"', escape='\"', strict_mode=true, sample_size=-1"
-    options += ", auto_type_candidates=['BOOLEAN', 'BIGINT', 'DOUBLE', 'VARCHAR']"
-    options += f", max_line_size={LONGEST_LINE}, buffer_size={4 * LONGEST_LINE}{union}"
-    return Scan(f"read_csv({files}, {options})", where, (), None, header)
-
-
-def _header(path: Path, delimiter: str | None) -> tuple[str, tuple[str, ...]]:
-    """The delimiter of a table of text and the names in its first line."""
-    with _opened(path) as stream:
-        line = stream.readline(1_000_000)
-    text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
-    if delimiter is None:
-        delimiter = max(",;\t|", key=text.count)
-    return delimiter, tuple(part.strip().strip('"') for part in text.split(delimiter))
-
-
-def _opened(path: Path) -> Any:
-    import gzip
-
-    return gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
-
-
-def scan_database(path: Path, table: str | None) -> Scan:
-    """A table of a DuckDB file."""
-    return Scan(
-        _table_name(table),
-        f"{path.name}{'::' + table if table else ''}",
-        (f"ATTACH {quoted(path)} AS src (READ_ONLY)",),
-    )
-
-
-def scan_postgres(address: str, table: str | None) -> Scan:
-    """A table of a Postgres database, through DuckDB's extension."""
-    host = address.rpartition("@")[2]
-    return Scan(
-        _table_name(table),
-        f"postgres {host}{'::' + table if table else ''}",
-        ("INSTALL postgres", "LOAD postgres", f"ATTACH {quoted(address)} AS src (TYPE postgres, READ_ONLY)"),
-    )
-
-
-def _table_name(table: str | None) -> str:
-    return "" if table is None else "src." + ".".join(named(part) for part in table.split("."))
 
 
 def read_scan(source: str, scan: Scan, columns: Columns, memory_limit: str | None = None) -> Rows:
@@ -189,7 +109,7 @@ def _way_out(what: str) -> str:
 def _bad_json_line(path: Path) -> int | None:
     """The first line of a JSON-lines file that is no object, or None if the file is of another make."""
     try:
-        with _opened(path) as stream:
+        with opened(path) as stream:
             start = stream.read(1)
             stream.seek(0)
             if start == b"[":
@@ -238,17 +158,17 @@ def _read(connection: Any, source: str, scan: Scan, relation: str, columns: Colu
     if columns.text:
         require_distinct(source, items, n_rows)
         texts = join_texts(source, [_column(connection, name) for name in columns.text], columns.text)
-        return Rows(n_rows, None, texts, items, _metadata(connection, kept, n_rows))
+        return Rows(n_rows, None, texts, items, _metadata(connection, kept, n_rows, bool(scan.header)))
     assert columns.tags is not None
     kind = _layout(connection, source, columns, types[columns.tags], items)
     if kind == "long":
-        return _long(connection, source, columns, kept)
+        return _long(connection, source, columns, kept, bool(scan.header))
     require_distinct(source, items, n_rows)
     if kind == "bracketed":
         pairs = explode(source, _column(connection, columns.tags), None)
     else:
         pairs = _pairs(connection, source, _exploded(columns, kind))
-    return Rows(n_rows, pairs, None, items, _metadata(connection, kept, n_rows))
+    return Rows(n_rows, pairs, None, items, _metadata(connection, kept, n_rows, bool(scan.header)))
 
 
 def _types(connection: Any, source: str, scan: Scan, relation: str, columns: Columns) -> dict[str, str]:
@@ -275,14 +195,17 @@ def _column(connection: Any, name: str) -> list[Any]:
     return [cell for (cell,) in connection.execute(f"SELECT {named(name)} FROM items ORDER BY {ROW}").fetchall()]
 
 
-def _metadata(connection: Any, kept: Sequence[str], n_rows: int) -> Any:
+def _metadata(connection: Any, kept: Sequence[str], n_rows: int, text: bool) -> Any:
     import pandas as pd
 
     if not kept:
         return pd.DataFrame(index=range(n_rows))
     selected = ", ".join(named(name) for name in kept)
     values = connection.execute(f"SELECT {selected} FROM items ORDER BY {ROW}").fetchall()
-    return plain(pd.DataFrame(values, columns=list(kept), dtype=object))
+    columns = {name: [row[at] for row in values] for at, name in enumerate(kept)}
+    if text:
+        columns = {name: typed(column) for name, column in columns.items()}
+    return plain(pd.DataFrame(columns, index=range(n_rows), dtype=object))
 
 
 def _layout(connection: Any, source: str, columns: Columns, kind: str, items: Any) -> str:
@@ -357,7 +280,7 @@ def _pairs(connection: Any, source: str, exploded: str, weighted: bool = False) 
     return Pairs(rows, codes, terms, weights)
 
 
-def _long(connection: Any, source: str, columns: Columns, kept: Sequence[str]) -> Rows:
+def _long(connection: Any, source: str, columns: Columns, kept: Sequence[str], text: bool) -> Rows:
     """A long table: one tag a row, items in the order of their first row."""
     item = named(str(columns.item))
     if columns.weight is not None:
@@ -381,7 +304,7 @@ def _long(connection: Any, source: str, columns: Columns, kept: Sequence[str]) -
     extra = "" if columns.weight is None else f", {named(columns.weight)} AS weight"
     pairs = _pairs(connection, source, _exploded(columns, "joined", extra), weighted=columns.weight is not None)
     connection.execute("DROP TABLE items; ALTER TABLE firsts RENAME TO items")
-    return Rows(len(items), pairs, None, items, _metadata(connection, kept, len(items)))
+    return Rows(len(items), pairs, None, items, _metadata(connection, kept, len(items), text))
 
 
 def _check_weights(connection: Any, source: str, column: str) -> None:

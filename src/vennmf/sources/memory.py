@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -286,6 +287,20 @@ def read_matrix(source: str, X: Any, features: Sequence[Any] | None, items: Sequ
     rows, codes = entries.row.astype(np.int32), entries.col.astype(np.int32)
     words = [as_text(name) for name in features]
     return Rows(X.shape[0], Pairs(rows, codes, words, data), None, ids, pd.DataFrame(index=range(X.shape[0])))
+
+
+NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
+
+
+def typed(cells: list[str | None]) -> list[Any]:
+    """A column of text as numbers or truth values where every cell is one as it stands; "007" stays text."""
+    filled = [cell for cell in cells if cell is not None]
+    if filled and all(NUMBER.fullmatch(cell) for cell in filled):
+        whole = all(cell.lstrip("-").isdigit() for cell in filled)
+        return [None if cell is None else int(cell) if whole else float(cell) for cell in cells]
+    if filled and all(cell in ("true", "false") for cell in filled):
+        return [None if cell is None else cell == "true" for cell in cells]
+    return list(cells)
 
 
 def plain(table: Any) -> Any:

@@ -91,7 +91,8 @@ def _read_array(source: str, data: Any, columns: Columns) -> Rows:
 def _read_place(source: str, place: str, columns: Columns, memory_limit: str | None) -> Rows:
     """A file, a folder, a pattern, a table of a database."""
     if place.startswith(("postgres://", "postgresql://")):
-        from vennmf.sources.duck import read_scan, scan_postgres
+        from vennmf.sources.duck import read_scan
+        from vennmf.sources.scans import scan_postgres
 
         address, _, asked = place.partition("::")
         return read_scan(source, scan_postgres(address, asked or None), columns, memory_limit)
@@ -148,7 +149,9 @@ def _stem_suffix(path: Path) -> str:
 
 
 def _read_files(source: str, paths: Sequence[Path], columns: Columns, memory_limit: str | None) -> Rows:
-    from vennmf.sources.duck import read_scan, scan_files
+    from vennmf.sources.duck import read_scan
+    from vennmf.sources.rows import require_columns
+    from vennmf.sources.scans import scan_files
 
     suffixes = {_stem_suffix(path) for path in paths}
     if suffixes <= {".txt", ".text", ".md"} and len(paths) > 1:
@@ -170,18 +173,10 @@ def _read_files(source: str, paths: Sequence[Path], columns: Columns, memory_lim
             raise SourceError(f"source {source!r}: {str(path)!r} is a folder; name files.")
         if path.stat().st_size == 0:
             raise SourceError(f"source {source!r}: {path.name} is empty; there is nothing to read.")
-    if kind in ("csv", "tsv"):
-        _check_header(source, paths, kind, columns)
-    return read_scan(source, scan_files(paths, kind), columns, memory_limit)
-
-
-def _check_header(source: str, paths: Sequence[Path], kind: str, columns: Columns) -> None:
-    """A table of text names its columns in its first line."""
-    from vennmf.sources.duck import scan_files
-    from vennmf.sources.rows import require_columns
-
-    header = scan_files(paths[:1], kind).header or ()
-    require_columns(source, header, replace(columns, metadata=True))
+    scan = scan_files(source, paths, kind)
+    if scan.header:
+        require_columns(source, scan.header, columns)
+    return read_scan(source, scan, columns, memory_limit)
 
 
 def _read_texts(source: str, paths: Iterable[Path], columns: Columns) -> Rows:
@@ -211,7 +206,8 @@ def _read_items(source: str, table: Any, columns: Columns) -> Rows:
 
 
 def _read_database(source: str, path: Path, table: str | None, columns: Columns, memory_limit: str | None) -> Rows:
-    from vennmf.sources.duck import read_scan, scan_database
+    from vennmf.sources.duck import read_scan
+    from vennmf.sources.scans import scan_database
     from vennmf.sources.sqlite import read_sqlite
 
     with path.open("rb") as stream:

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 from vennmf.errors import SourceError
-from vennmf.sources.duck import named
+from vennmf.sources.scans import named
 
 
 def read_sqlite(source: str, path: Path, table: str | None) -> Any:
