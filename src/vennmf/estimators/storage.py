@@ -154,7 +154,8 @@ def _written(value: Any, arrays: dict[str, Any]) -> Any:
     kind = type(value).__name__
     if kind == "DataFrame":
         columns = {str(name): value[name].tolist() for name in value.columns}
-        return {"": "table", "columns": _written(json.loads(json.dumps(columns, default=str)), arrays)}
+        written = _written(json.loads(json.dumps(columns, default=str)), arrays)
+        return {"": "table", "rows": len(value), "columns": written}
     if kind in PLAIN:
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         init = {f.name for f in dataclasses.fields(value) if f.init}
@@ -188,7 +189,7 @@ def _read(value: Any, arrays: dict[str, Any]) -> Any:
         case "table":
             import pandas as pd
 
-            return pd.DataFrame(_read(value["columns"], arrays))
+            return pd.DataFrame(_read(value["columns"], arrays), index=range(value["rows"]), dtype=object)
         case "plain" if value["class"] in PLAIN:
             return PLAIN[value["class"]](**_read(value["fields"], arrays))
         case "stateful" if value["class"] in STATEFUL:
