@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
-from tests.conftest import PATTERNS, draw
 
+from tests.conftest import PATTERNS, draw
 from vennmf.matrices import Axis, View, ViewSet
 from vennmf.model import (
     L1,

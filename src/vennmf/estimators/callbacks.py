@@ -94,7 +94,7 @@ class Progress(Watcher):
             MofNCompleteColumn(),
             TextColumn("objective {task.fields[objective]:.6g}  violation {task.fields[violation]:.1e}"),
             TimeElapsedColumn(),
-            console=Console(stderr=True),
+            console=Console(stderr=True, force_terminal=self.always or None),
             transient=True,
         )
         self._bar.start()

@@ -20,7 +20,7 @@ from vennmf.matrices import Axis, View, ViewSet, is_named
 from vennmf.model import Block, Model, Penalty, sharing_pattern
 from vennmf.model.penalties import MutuallyOrthogonal
 from vennmf.model.presets import shared_and_private
-from vennmf.solvers import Problem, encode
+from vennmf.solvers import Problem, encode, kernels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +54,10 @@ class JointModel(FactorModel):
 
     def _fit(self, X: Any, sources: Any) -> Any:
         self._validate_params()
-        views = self._views_of(X, sources)
+        with kernels.threads(self.n_threads):
+            return self._fit_views(X, self._views_of(X, sources), sources)
+
+    def _fit_views(self, X: Any, views: ViewSet, sources: Any) -> Any:
         self.sources_ = views.names
         model = Model.of(views, self._blocks(views.names), self._penalties(), dict(self.weights or {}))
         self._check_sizes(model, views)

@@ -39,7 +39,7 @@ class Axis:
                 values, counts = np.unique(self.ids.astype(str), return_counts=True)
                 twice = values[counts > 1]
                 raise SourceError(
-                    f"axis {name!r} has duplicate ids: {twice[0]!r} stands {counts[counts > 1][0]} times"
+                    f"axis {name!r} has duplicate ids: {str(twice[0])!r} stands {counts[counts > 1][0]} times"
                     f"{f' and {len(twice) - 1:,} others repeat' if len(twice) > 1 else ''}; ids must be distinct."
                 )
 

@@ -77,11 +77,19 @@ def fold_in(F: Array, form: Form, max_sweeps: int = 1000) -> None:
     for rows, gram in form.parts:
         part, cross = (F, form.cross) if rows is None else (F[rows], form.cross[rows])
         bend = curvature if rows is None or not curvature.size else curvature[rows]
-        for _ in range(max_sweeps // 10):
-            if kernels.sweep(part, gram, cross, bend, F.dtype.type(form.upper), 10) <= floor:
-                break
+        if not bend.size and form.upper == np.inf:
+            kernels.nnls_rows(part, gram, cross, FOLD_TOLERANCE, max_sweeps)
+        else:
+            _swept(part, gram, cross, bend, F.dtype.type(form.upper), floor, max_sweeps)
         if rows is not None:
             F[rows] = part
+
+
+def _swept(F: Array, gram: Array, cross: Array, curvature: Array, upper: float, floor: float, max_sweeps: int) -> None:
+    """Sweeps over all rows until their squared violation is at most ``floor``."""
+    for _ in range(max_sweeps // 10):
+        if kernels.sweep(F, gram, cross, curvature, upper, 10) <= floor:
+            break
 
 
 def encode(problem: Problem, factors: Factors, axis: str) -> Array:

@@ -9,16 +9,21 @@ import scipy.sparse as sp
 
 from vennmf.matrices.view import Matrix
 from vennmf.model.form import Array
+from vennmf.solvers import kernels
 
 
 def times(X: Matrix, R: Array) -> Array:
     """X R, dense."""
-    return np.ascontiguousarray(X @ R)
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X @ R)
+    return kernels.sparse_times_dense(X.data, X.indices, X.indptr, R, np.empty((X.shape[0], R.shape[1]), X.dtype))
 
 
 def transposed_times(X: Matrix, L: Array) -> Array:
     """Xᵀ L, dense."""
-    return np.ascontiguousarray(X.T @ L)
+    if not sp.issparse(X):
+        return np.ascontiguousarray(X.T @ L)
+    return kernels.transposed_times_dense(X.data, X.indices, X.indptr, L, np.empty((X.shape[1], L.shape[1]), X.dtype))
 
 
 def gram(F: Array) -> Array:
