@@ -27,7 +27,7 @@ from vennmf.matrices import is_named
 from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
 from vennmf.model.unified_space import BLOCK_ENTRIES, Features, UnifiedSpace
 from vennmf.solvers import Options
-from vennmf.solvers.manifold import CentredStiefel, ManifoldSolution, descend
+from vennmf.solvers.manifold import CentredStiefel, ManifoldSolution, Point, descend
 from vennmf.solvers.unified_space import (
     Batches,
     PaperRule,
@@ -79,7 +79,8 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
     alpha, beta, gamma : float
         Weights of the image graph, of the tag graph, and of the distance between all images and tags.
     sigma : float or "auto", default="auto"
-        Decay rate, in units of the scaled features, whose root mean square norm is 1; "auto" is a quarter of that norm.
+        Decay rate, in units of the scaled features, whose root mean square norm is 1; "auto" is half the root mean square norm
+        of the images where the descent starts, which suits whitened features; others may ask for half of that.
         ``PJMF.SIGMAS`` is the grid of the paper.
     n_neighbors : int, default=50
         Neighbours of an image in the image graph, at most all others.
@@ -230,8 +231,9 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
             self.scaling_ = learn_scaling(views, self.scaling, dict(self.view_weights or {}))
             features = apply_scaling(views, self.scaling_)
             self._check_width(features)
-            problem = self._problem(features, Y.astype(features.dtype), neighbors, rng)
-            solution = self._solve(problem, rng)
+            Y = Y.astype(features.dtype)
+            start = self._start(features, Y, rng)
+            solution = self._solve(self._problem(features, Y, neighbors, rng), start, rng)
         self._keep(solution, features)
         return self
 
@@ -264,7 +266,7 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
             )
 
     def _problem(self, X: Features, Y: sp.csr_array, neighbors: Any, rng: np.random.Generator) -> UnifiedSpace:
-        """Both graphs, the decay rate, and the objective made of them."""
+        """Both graphs and the objective made of them."""
         n = X.shape[0]
         self.mean_distance_ = {"value": 0.0, "standard_error": 0.0}
         if neighbors is None and self.alpha:
@@ -275,7 +277,6 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
             S = sp.csr_array((n, n), dtype=X.dtype)
         else:
             S = _given_graph(neighbors, n).astype(X.dtype)
-        self.sigma_ = float(self.sigma) if self.sigma != "auto" else 0.25 * _root_mean_square(X)
         return UnifiedSpace.of(
             X,
             Y,
@@ -287,11 +288,17 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
             sigma=self.sigma_,
         )
 
-    def _solve(self, problem: UnifiedSpace, rng: np.random.Generator) -> ManifoldSolution:
-        X, Y, p = problem.X, problem.Y, self.n_components
-        space = CentredStiefel(X.sum(), problem.n_tags)
+    def _start(self, X: Features, Y: sp.csr_array, rng: np.random.Generator) -> Point:
+        """Where the descent begins, and the decay rate, which may be measured there."""
+        p = self.n_components
         A = tag_directions(X, Y, p, rng) if self.init == "tags" else random_directions(X, p, rng)
-        start = space.feasible(A, tag_means(X, Y, A))
+        spread = float(np.sqrt(np.mean(np.einsum("ij,ij->i", V := X.times(A), V, dtype=np.float64))))
+        self.sigma_ = float(self.sigma) if self.sigma != "auto" else 0.5 * spread or 0.5
+        return CentredStiefel(X.sum(), Y.shape[1]).feasible(A, tag_means(X, Y, A))
+
+    def _solve(self, problem: UnifiedSpace, start: Point, rng: np.random.Generator) -> ManifoldSolution:
+        X, Y = problem.X, problem.Y
+        space = CentredStiefel(X.sum(), problem.n_tags)
         options = Options(
             max_iter=self.max_iter,
             tol=self.tol,
@@ -454,15 +461,6 @@ def _given_graph(neighbors: Any, n: int) -> sp.csr_array:
             f"{table.shape} of {table.dtype}."
         )
     return graph_of_neighbors(table)
-
-
-def _root_mean_square(X: Features) -> float:
-    """The root mean square norm of the images, 1 where nothing varies."""
-    raw = X.raw.data if sp.issparse(X.raw) else X.raw
-    total = float(np.sum(np.square(raw, dtype=np.float64)))
-    if X.shift is not None:
-        total -= X.shape[0] * float(X.shift @ X.shift)
-    return float(np.sqrt(total / X.shape[0])) if total > 0 else 1.0
 
 
 def _at_least_one(top: int) -> None:

@@ -28,7 +28,7 @@ from vennmf.solvers.manifold import (
     orthonormal,
 )
 
-RESTLESS = 3e-3
+RESTLESS = 0.05
 """Batches give way to quasi-Newton steps over all images once an epoch lowers the objective by less than this share."""
 
 LARGEST_CROSS = 1 << 24

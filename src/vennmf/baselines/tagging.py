@@ -1,0 +1,363 @@
+"""Image tagging beside PJMF: what its paper compares with, and what a user would reach for today.
+
+All take features and tags as PJMF does, scale features alike, and give ``relevance_`` (images of the fit × tags) and
+``decision_function`` (new images × tags). Where the relevance is known for the images of the fit alone, a new image is
+rebuilt from them by a sparse ℓ1 fit, and takes the same mixture of their relevance.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
+from sklearn.base import BaseEstimator
+from sklearn.linear_model import lasso_path
+from sklearn.neighbors import NearestNeighbors
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from vennmf.errors import ParameterError, SourceError
+from vennmf.estimators.feature_scaling import apply_scaling, learn_scaling, named_views
+from vennmf.estimators.tag_lists import tag_matrix
+from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
+from vennmf.model.unified_space import Features
+
+Array = NDArray[Any]
+
+
+@dataclass(eq=False, repr=False)
+class TagBaseline(BaseEstimator):  # type: ignore[misc]
+    """Scaling, checks and the tagging of new images that all share; a subclass learns the relevance of the fit's images."""
+
+    scaling: str | None = field(default="standard", kw_only=True)
+    top: int = field(default=5, kw_only=True)
+
+    def fit(self, X: Any, y: Any, *, tag_names: Any = None, neighbors: Any = None) -> Self:
+        """Learn from image features (n, d) and their tags, given as for :class:`vennmf.PJMF`."""
+        views = named_views(X)
+        Y, self.classes_ = tag_matrix(y, tag_names)
+        self.scaling_ = learn_scaling(views, self.scaling, {})
+        self._X = apply_scaling(views, self.scaling_)
+        if self._X.shape[0] != Y.shape[0]:
+            raise SourceError(
+                f"features have {self._X.shape[0]:,} images and tags {Y.shape[0]:,}; give the tags of each image."
+            )
+        self._neighbors = neighbors
+        self.relevance_ = self._learn(self._X, sp.csr_array(Y.astype(np.float64)))
+        return self
+
+    def decision_function(self, X: Any, weights: sp.csr_array | None = None) -> Array:
+        """Relevance of every tag to every new image; ``weights`` are those of :meth:`reconstruction`, if at hand."""
+        check_is_fitted(self)
+        return self._score(self.scaled(X), weights)
+
+    def predict(self, X: Any) -> Array:
+        """An indicator of the ``top`` best tags of every image."""
+        scores = self.decision_function(X)
+        chosen = np.zeros(scores.shape, dtype=np.int64)
+        np.put_along_axis(chosen, np.argsort(-scores, axis=1, kind="stable")[:, : self.top], 1, axis=1)
+        return chosen
+
+    def scaled(self, X: Any) -> Features:
+        return apply_scaling(named_views(X), self.scaling_)
+
+    def reconstruction(self, X: Any) -> sp.csr_array:
+        """How new images are mixed from those of the fit, (new images × images of the fit)."""
+        return sparse_reconstruction(_dense(self.scaled(X)), _dense(self._X))
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        raise ParameterError(f"{type(self).__name__} does not say how it learns.")
+
+    def _score(self, X: Features, weights: sp.csr_array | None) -> Array:
+        weights = sparse_reconstruction(_dense(X), _dense(self._X)) if weights is None else weights
+        return np.asarray(weights @ self.relevance_)
+
+    def _graphs(self, X: Features, Y: sp.csr_array, n_neighbors: int) -> tuple[sp.csr_array, sp.csr_array]:
+        """PJMF's two graphs: K nearest neighbours with a heat kernel, and the tags' Jaccard index."""
+        if self._neighbors is not None:
+            return graph_of_neighbors(np.asarray(self._neighbors)), tag_graph(Y)
+        width = mean_distance(X, np.random.default_rng(0)).value
+        return image_graph(X, n_neighbors, width).astype(np.float64), tag_graph(Y)
+
+
+def sparse_reconstruction(new: Array, known: Array, *, penalty: float = 0.1, n_candidates: int = 200) -> sp.csr_array:
+    r"""Every new image as a sparse mixture of known ones: :math:`\min_w \tfrac12 \lVert x - K^\top w \rVert^2 + \lambda \lVert w \rVert_1`.
+
+    Among the ``n_candidates`` nearest known images; λ is ``penalty`` times the value from which on nothing is left.
+    """
+    n_candidates = min(n_candidates, len(known))
+    near = (
+        NearestNeighbors(n_neighbors=n_candidates, algorithm="brute").fit(known).kneighbors(new, return_distance=False)
+    )
+    rows = []
+    for x, candidates in zip(new.astype(np.float64), near, strict=True):
+        K = np.asfortranarray(known[candidates].T, dtype=np.float64)
+        strongest = float(np.abs(K.T @ x).max()) / len(x)
+        if strongest == 0.0:
+            rows.append(np.zeros(n_candidates))
+            continue
+        rows.append(lasso_path(K, x, alphas=[penalty * strongest], tol=1e-3, max_iter=2000)[1][:, 0])
+    indptr = np.arange(0, near.size + 1, n_candidates)
+    weights = sp.csr_array((np.ravel(rows), near.ravel(), indptr), shape=(len(new), len(known)))
+    weights.eliminate_zeros()
+    return weights
+
+
+def _dense(X: Features) -> Array:
+    raw = X.raw.toarray() if sp.issparse(X.raw) else X.raw
+    return np.asarray(raw if X.shift is None else raw - X.shift)
+
+
+# ---------------------------------------------------------------- without a model
+
+
+@dataclass(eq=False, repr=False)
+class OriginalTags(TagBaseline):
+    """The tags as users gave them; equal scores are broken by how common a tag is. There are none for new images."""
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        common = np.asarray(Y.mean(axis=0)).ravel()
+        return np.asarray(Y.toarray() + 1e-3 * common)
+
+    def _score(self, X: Features, weights: sp.csr_array | None) -> Array:
+        raise ParameterError("new images have no original tags; OriginalTags knows the images of the fit alone.")
+
+
+@dataclass(eq=False, repr=False)
+class NeighborVoting(TagBaseline):
+    r"""Tag relevance by neighbour voting (Li, Snoek & Worring, IEEE TMM 2009).
+
+    .. math:: r(t, x) = \#\{\text{neighbours of } x \text{ with } t\} - k\, \#\{\text{images with } t\} / n
+
+    No image votes for itself. A new image's neighbours vote for it, or it is rebuilt as the others are
+    (``reconstruct=True``), which is what PJMF's paper does. Users are unknown here, so that each image has one vote.
+    """
+
+    n_neighbors: int = 50
+    reconstruct: bool = False
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        self._Y = Y
+        k = min(self.n_neighbors, X.shape[0] - 1)
+        self._prior = k * np.asarray(Y.mean(axis=0)).ravel()
+        self._search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(_dense(X))
+        votes = self._search.kneighbors_graph() @ Y
+        return np.asarray(votes.toarray() - self._prior)
+
+    def _score(self, X: Features, weights: sp.csr_array | None) -> Array:
+        if self.reconstruct:
+            return super()._score(X, weights)
+        votes = self._search.kneighbors_graph(_dense(X)) @ self._Y
+        return np.asarray(votes.toarray() - self._prior)
+
+
+@dataclass(eq=False, repr=False)
+class NearestImages(TagBaseline):
+    """k nearest neighbours as anyone would use them: tags of the k nearest images, weighted by a heat kernel.
+
+    The kernel's width is the mean distance of an image to its k-th neighbour. No image of the fit counts for itself.
+    """
+
+    n_neighbors: int = 10
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        self._Y = Y
+        k = min(self.n_neighbors, X.shape[0] - 1)
+        self._search = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(_dense(X))
+        graph = self._search.kneighbors_graph(mode="distance")
+        self._width = float(np.maximum.reduceat(graph.data, graph.indptr[:-1]).mean()) or 1.0
+        return self._votes(graph)
+
+    def _score(self, X: Features, weights: sp.csr_array | None) -> Array:
+        return self._votes(self._search.kneighbors_graph(_dense(X), mode="distance"))
+
+    def _votes(self, graph: Any) -> Array:
+        graph.data = np.exp(-((graph.data / self._width) ** 2))
+        return np.asarray((graph @ self._Y).toarray())
+
+
+@dataclass(eq=False, repr=False)
+class TagRegression(TagBaseline):
+    r"""One-vs-rest logistic regression, all tags at once.
+
+    .. math:: \min_{W, b} \sum_{ij} \log(1 + e^{-\pm (x_i^\top w_j + b_j)}) + \tfrac1{2C} \lVert W \rVert^2
+
+    which is scikit-learn's ``OneVsRestClassifier(LogisticRegression(C))``, in one run of L-BFGS over all columns.
+    """
+
+    C: float = 1.0
+    max_iter: int = 200
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        D, T = _dense(X).astype(np.float64), Y.toarray()
+        d, m = D.shape[1], T.shape[1]
+
+        def value_and_gradient(flat: Array) -> tuple[float, Array]:
+            W, b = flat[: d * m].reshape(d, m), flat[d * m :]
+            Z = D @ W + b
+            loss = float(np.logaddexp(0, Z).sum() - np.vdot(T, Z)) + 0.5 / self.C * float(np.vdot(W, W))
+            residual = 1 / (1 + np.exp(-np.clip(Z, -500, 500))) - T
+            return loss, np.concatenate([(D.T @ residual + W / self.C).ravel(), residual.sum(axis=0)])
+
+        start = np.zeros(d * m + m)
+        found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": self.max_iter})
+        self.coef_, self.intercept_ = found.x[: d * m].reshape(d, m), found.x[d * m :]
+        return np.asarray(D @ self.coef_ + self.intercept_)
+
+    def _score(self, X: Features, weights: sp.csr_array | None) -> Array:
+        return np.asarray(_dense(X) @ self.coef_ + self.intercept_)
+
+
+# ---------------------------------------------------------------- smoothing the tag matrix
+
+
+@dataclass(eq=False, repr=False)
+class TWTV(TagBaseline):
+    r"""Two-view tag weighting (Zhuang & Hoi, WSDM 2011): tag weights that are smooth over images and over tags.
+
+    .. math:: \min_R \tfrac12 \lVert R - Y \rVert^2 + \tfrac a2 \operatorname{tr} R^\top L_S R + \tfrac b2 \operatorname{tr} R L_C R^\top
+
+    The linear system (I + a L_S) R + b R L_C = Y is solved by conjugate gradients.
+    """
+
+    a: float = 1.0
+    b: float = 1.0
+    n_neighbors: int = 50
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        L_S, L_C = (normalised_laplacian(S) for S in self._graphs(X, Y, self.n_neighbors))
+
+        def product(flat: Array) -> Array:
+            R = flat.reshape(Y.shape)
+            return np.asarray(R + self.a * (L_S @ R) + self.b * (L_C @ R.T).T).ravel()
+
+        T = Y.toarray().ravel()
+        return np.asarray(cg(LinearOperator((T.size, T.size), matvec=product), T, rtol=1e-6)[0]).reshape(Y.shape)
+
+
+@dataclass(eq=False, repr=False)
+class LRES(TagBaseline):
+    r"""Low rank plus sparse error, with image and tag consistency (Zhu, Yan & Ma, ACM MM 2010).
+
+    .. math:: \min_{R, E} \tau \lVert R \rVert_* + \lambda \lVert E \rVert_1 + \tfrac12 \lVert Y - R - E \rVert^2
+        + \tfrac a2 \operatorname{tr} R^\top L_S R + \tfrac b2 \operatorname{tr} R L_C R^\top
+
+    by accelerated proximal gradient with steps 1 / (2 + 2a + 2b).
+    """
+
+    tau: float = 1.0
+    lam: float = 0.2
+    a: float = 0.1
+    b: float = 0.1
+    n_neighbors: int = 50
+    max_iter: int = 60
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        L_S, L_C = (normalised_laplacian(S) for S in self._graphs(X, Y, self.n_neighbors))
+        T = Y.toarray()
+        length = 1 / (2 + 2 * self.a + 2 * self.b)
+        R, E = np.zeros_like(T), np.zeros_like(T)
+        at_R, at_E, momentum = R, E, 1.0
+        for _ in range(self.max_iter):
+            residual = at_R + at_E - T
+            slope = residual + self.a * (L_S @ at_R) + self.b * (L_C @ at_R.T).T
+            new_R = shrink_singular_values(at_R - length * slope, length * self.tau)
+            moved = at_E - length * residual
+            new_E = np.sign(moved) * np.maximum(np.abs(moved) - length * self.lam, 0)
+            next_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+            push = (momentum - 1) / next_momentum
+            at_R, at_E = new_R + push * (new_R - R), new_E + push * (new_E - E)
+            R, E, momentum = new_R, new_E, next_momentum
+        return R
+
+
+def shrink_singular_values(M: Array, threshold: float) -> Array:
+    """The proximal map of threshold · ‖·‖_*: singular values lessened by it, by way of the smaller gram matrix."""
+    if M.shape[0] < M.shape[1]:
+        return shrink_singular_values(M.T, threshold).T
+    squares, V = np.linalg.eigh(M.T @ M)
+    values = np.sqrt(np.maximum(squares, 0))
+    kept = values > threshold
+    V = V[:, kept]
+    return np.asarray((M @ V) * (1 - threshold / values[kept]) @ V.T)
+
+
+# ---------------------------------------------------------------- factorising the tag matrix
+
+
+@dataclass(eq=False, repr=False)
+class TagFactors(TagBaseline):
+    """What the two factor models share: Y ≈ V Uᵀ by L-BFGS over both factors; a new image's V is rebuilt from V."""
+
+    n_components: int = 50
+    a: float = 0.1
+    b: float = 0.1
+    l2: float = 0.1
+    n_neighbors: int = 50
+    max_iter: int = 200
+    random_state: Any = None
+
+    def _learn(self, X: Features, Y: sp.csr_array) -> Array:
+        n, m, p = Y.shape[0], Y.shape[1], self.n_components
+        self._prepare(*self._graphs(X, Y, self.n_neighbors))
+
+        def value_and_gradient(flat: Array) -> tuple[float, Array]:
+            V, U = flat[: n * p].reshape(n, p), flat[n * p :].reshape(m, p)
+            YU, VtV, UtU = Y @ U, V.T @ V, U.T @ U
+            value = 0.5 * (Y.nnz - 2 * np.vdot(YU, V) + np.vdot(VtV, UtU))
+            value += 0.5 * self.l2 * (np.trace(VtV) + np.trace(UtU))
+            more, more_V, more_U = self._consistency(V, U, VtV, UtU)
+            gradient_V = V @ UtU - YU + self.l2 * V + more_V
+            gradient_U = U @ VtV - Y.T @ V + self.l2 * U + more_U
+            return float(value) + more, np.concatenate([gradient_V.ravel(), gradient_U.ravel()])
+
+        start = 0.1 * check_random_state(self.random_state).standard_normal((n + m) * p)
+        found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": self.max_iter})
+        self.images_, self.tags_ = found.x[: n * p].reshape(n, p), found.x[n * p :].reshape(m, p)
+        self.objective_ = float(found.fun)
+        return np.asarray(self.images_ @ self.tags_.T)
+
+    def _prepare(self, S: sp.csr_array, C: sp.csr_array) -> None:
+        """Take in the two graphs."""
+
+    def _consistency(self, V: Array, U: Array, VtV: Array, UtU: Array) -> tuple[float, Array, Array]:
+        raise ParameterError(f"{type(self).__name__} does not say how its factors are kept consistent.")
+
+
+@dataclass(eq=False, repr=False)
+class CCPMF(TagFactors):
+    r"""Correlation-consistent probabilistic matrix factorisation: the factors are smooth over both graphs.
+
+    .. math:: \min_{V, U} \tfrac12 \lVert Y - V U^\top \rVert^2 + \tfrac a2 \operatorname{tr} V^\top L_S V
+        + \tfrac b2 \operatorname{tr} U^\top L_C U + \tfrac l2 (\lVert V \rVert^2 + \lVert U \rVert^2)
+    """
+
+    def _prepare(self, S: sp.csr_array, C: sp.csr_array) -> None:
+        self._L_S, self._L_C = normalised_laplacian(S), normalised_laplacian(C)
+
+    def _consistency(self, V: Array, U: Array, VtV: Array, UtU: Array) -> tuple[float, Array, Array]:
+        slope_V, slope_U = self.a * (self._L_S @ V), self.b * (self._L_C @ U)
+        return 0.5 * float(np.vdot(V, slope_V) + np.vdot(U, slope_U)), slope_V, slope_U
+
+
+@dataclass(eq=False, repr=False)
+class MPMF(TagFactors):
+    r"""Multi-correlation probabilistic matrix factorisation (Li et al., ACM MM 2010): three matrices from two factors.
+
+    .. math:: \min_{V, U} \tfrac12 \lVert Y - V U^\top \rVert^2 + \tfrac a2 \lVert S - V V^\top \rVert^2
+        + \tfrac b2 \lVert C - U U^\top \rVert^2 + \tfrac l2 (\lVert V \rVert^2 + \lVert U \rVert^2)
+    """
+
+    def _prepare(self, S: sp.csr_array, C: sp.csr_array) -> None:
+        self._S, self._C = S, C
+
+    def _consistency(self, V: Array, U: Array, VtV: Array, UtU: Array) -> tuple[float, Array, Array]:
+        SV, CU = self._S @ V, self._C @ U
+        value = 0.5 * self.a * (float((self._S.data**2).sum()) - 2 * np.vdot(SV, V) + np.vdot(VtV, VtV))
+        value += 0.5 * self.b * (float((self._C.data**2).sum()) - 2 * np.vdot(CU, U) + np.vdot(UtU, UtU))
+        return float(value), 2 * self.a * (V @ VtV - SV), 2 * self.b * (U @ UtU - CU)
