@@ -148,7 +148,6 @@ def recovered(estimator, seed, overlap):
 
 
 @QUIET
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("estimator", "overlap"),
     [

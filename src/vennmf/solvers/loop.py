@@ -91,9 +91,9 @@ class Loop:
         self._swept: Factors = {}  # row factors of the last step before they were extrapolated
         self._starts: Factors = {}  # extrapolated column factors, where the next sweeps start
 
-    def run(self, on_step: Callable[[Step], bool] | None = None) -> Solution:
+    def run(self, on_step: Callable[[Step], bool] | None = None, *, started: float | None = None) -> Solution:
         """Iterate until a reason to stop is met; Ctrl-C stops after the running step."""
-        started = time.perf_counter()
+        started = time.perf_counter() if started is None else started
         reason = "max_iter"
         with interruptible() as interrupted:
             for iteration in range(1, self.options.max_iter + 1):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,9 @@ from vennmf.solvers.loop import Loop, Options
 from vennmf.solvers.problem import Factors, Problem, projected
 from vennmf.solvers.solution import Solution
 from vennmf.solvers.sweeps import EMPTY, SWEEPS
+
+RELAXED_STEPS = 30
+"""Steps without orthogonality before those with it."""
 
 FOLD_TOLERANCE = 1e-5
 """Rows are folded in until the projected gradient is this fraction of what it was at zero, or rounding ends it."""
@@ -35,17 +40,44 @@ def minimise(
         raise ParameterError(f"solver={solver!r}; expected one of {', '.join(map(repr, SWEEPS))}.")
     options = options or Options()
     if solver == "mu" or isinstance(init, Mapping):
-        options = Options(**{**options.__dict__, "warm_start": 0})
+        options = replace(options, warm_start=0)
+    relaxed = problem.relaxed() if solver == "cd" and not isinstance(init, Mapping) else None
     best: Solution | None = None
     for start in rng.spawn(n_init):
+        started = time.perf_counter()
         factors = initialise(problem, init, start)
-        solution = Loop(problem, factors, SWEEPS[solver], options, start).run(on_step)
+        if relaxed is None:
+            solution = Loop(problem, factors, SWEEPS[solver], options, start).run(on_step, started=started)
+        else:
+            solution = _from_relaxed(problem, relaxed, factors, options, start, on_step, started)
         if best is None or solution.objective < best.objective:
             best = solution
         if solution.stop_reason in ("interrupted", "callback"):
             break
     assert best is not None
     return polished(problem, best)
+
+
+def _from_relaxed(
+    problem: Problem,
+    relaxed: Problem,
+    factors: Factors,
+    options: Options,
+    rng: np.random.Generator,
+    on_step: Callable[..., bool] | None,
+    started: float,
+) -> Solution:
+    """First some steps without the penalties that couple rows, then the whole objective from where these led.
+
+    From a random start all blocks overlap, and a strong orthogonality would decide who takes what before the data have.
+    The first steps are not reported; their seconds count.
+    """
+    first = replace(options, max_iter=RELAXED_STEPS)
+    ahead = Loop(relaxed, factors, SWEEPS["cd"], first, rng).run(started=started)
+    interrupted = ahead.stop_reason == "interrupted"
+    options = replace(options, warm_start=0, max_iter=1 if interrupted else options.max_iter)
+    solution = Loop(problem, ahead.factors, SWEEPS["cd"], options, rng).run(on_step, started=started)
+    return replace(solution, stop_reason="interrupted") if interrupted else solution
 
 
 def polished(problem: Problem, solution: Solution) -> Solution:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from vennmf.matrices import ViewSet
 from vennmf.model.form import Array, Form
 from vennmf.model.losses import Frobenius
 from vennmf.model.model import Model
+from vennmf.model.penalties import MutuallyOrthogonal
 from vennmf.solvers import products
 
 Factors = dict[str, Array]
@@ -61,6 +63,16 @@ class Problem:
         """The columns of an axis's factor that a view uses, contiguous."""
         columns = self._columns[view, axis]
         return F if columns is None else np.ascontiguousarray(F[:, columns])
+
+    def relaxed(self) -> Problem | None:
+        """The same problem without the penalties that couple rows of a column axis, or None if it has none."""
+        model = self.model
+        kept = tuple(penalty for penalty in model.penalties if not isinstance(penalty, MutuallyOrthogonal))
+        if len(kept) == len(model.penalties):
+            return None
+        other = copy(self)
+        other.model = Model(model.blocks, model.losses, kept)
+        return other
 
     # ---------------------------------------------------------------- the waist
 
