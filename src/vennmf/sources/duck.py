@@ -152,23 +152,32 @@ def _read(connection: Any, source: str, scan: Scan, relation: str, columns: Colu
     n_rows = int(connection.execute("SELECT count(*) FROM items").fetchone()[0])
     if n_rows == 0:
         raise SourceError(f"source {source!r}: {scan.where} has columns and no rows; there is nothing to read.")
+    kind = "text" if columns.text else _layout(connection, source, columns, types[str(columns.tags)])
+    _require_ids(connection, source, columns.item)
+    if kind == "long":
+        return _long(connection, source, columns, kept, bool(scan.header))
     items = None
     if columns.item is not None:
         items = text_ids(source, _column(connection, columns.item), columns.item)
-    if columns.text:
         require_distinct(source, items, n_rows)
+    metadata = _metadata(connection, kept, n_rows, bool(scan.header))
+    if kind == "text":
         texts = join_texts(source, [_column(connection, name) for name in columns.text], columns.text)
-        return Rows(n_rows, None, texts, items, _metadata(connection, kept, n_rows, bool(scan.header)))
-    assert columns.tags is not None
-    kind = _layout(connection, source, columns, types[columns.tags], items)
-    if kind == "long":
-        return _long(connection, source, columns, kept, bool(scan.header))
-    require_distinct(source, items, n_rows)
+        return Rows(n_rows, None, texts, items, metadata)
     if kind == "bracketed":
-        pairs = explode(source, _column(connection, columns.tags), None)
+        pairs = explode(source, _column(connection, str(columns.tags)), None)
     else:
-        pairs = _pairs(connection, source, _exploded(columns, kind))
-    return Rows(n_rows, pairs, None, items, _metadata(connection, kept, n_rows, bool(scan.header)))
+        pairs = _pairs(connection, source, _exploded(columns, kind, "items"))
+    return Rows(n_rows, pairs, None, items, metadata)
+
+
+def _require_ids(connection: Any, source: str, item: str | None) -> None:
+    """Every item has an id; asked of DuckDB, before any of them leaves it."""
+    if item is None:
+        return
+    row = connection.execute(f"SELECT min({ROW}) FROM items WHERE {named(item)} IS NULL").fetchone()[0]
+    if row is not None:
+        text_ids(source, [""] * int(row) + [None], item)
 
 
 def _types(connection: Any, source: str, scan: Scan, relation: str, columns: Columns) -> dict[str, str]:
@@ -208,7 +217,7 @@ def _metadata(connection: Any, kept: Sequence[str], n_rows: int, text: bool) -> 
     return plain(pd.DataFrame(columns, index=range(n_rows), dtype=object))
 
 
-def _layout(connection: Any, source: str, columns: Columns, kind: str, items: Any) -> str:
+def _layout(connection: Any, source: str, columns: Columns, kind: str) -> str:
     """How the column of tags holds them; as :func:`vennmf.sources.memory.layout`, asked of DuckDB."""
     tags = named(str(columns.tags))
     if kind.endswith("]"):
@@ -225,7 +234,7 @@ def _layout(connection: Any, source: str, columns: Columns, kind: str, items: An
     if kind.startswith(("STRUCT", "MAP")):
         raise SourceError(f"source {source!r}: column {columns.tags!r} holds {kind[:40]}; give lists of tags.")
     if columns.weight is not None:
-        if items is None:
+        if columns.item is None:
             raise SourceError(
                 f"source {source!r}: weight={columns.weight!r} needs item=, the column that says whose weight it is."
             )
@@ -237,46 +246,45 @@ def _layout(connection: Any, source: str, columns: Columns, kind: str, items: An
     ).fetchone()
     if filled and filled == bracketed and is_bracketed(example):
         return "bracketed"
-    if items is not None and len(set(items.tolist())) < len(items):
-        return "long"
+    if columns.item is not None:
+        item = named(columns.item)
+        if connection.execute(f"SELECT count(DISTINCT {item}) < count({item}) FROM items").fetchone()[0]:
+            return "long"
     if not filled:
         return "joined"
     raise refuse_unsplit(source, str(columns.tags), str(example))
 
 
-def _exploded(columns: Columns, kind: str, extra: str = "") -> str:
-    """SQL for one row a tag: the row of its item, the raw tag."""
+def _exploded(columns: Columns, kind: str, table: str) -> str:
+    """SQL for one row a tag: the row of its item, the raw tag, its weight where there is one."""
     tags = named(str(columns.tags))
-    cells = f"SELECT {ROW}, {tags} AS cell{extra} FROM items WHERE {tags} IS NOT NULL"
-    carried = ", weight" if extra else ""
-    if kind == "lists":
-        cells = f"SELECT {ROW}, unnest(cell) AS cell{carried} FROM ({cells})"
+    carried = "" if columns.weight is None or kind != "long" else f", {named(columns.weight)}"
+    cell = f"unnest({tags})" if kind == "lists" else tags
     if columns.split is not None:
-        parts = f"unnest(string_split(cell, {quoted(columns.split)}))"
-        cells = f"SELECT {ROW}, {parts} AS cell{carried} FROM ({cells})"
-    return f"SELECT {ROW} AS row, cell AS tag{carried} FROM ({cells}) WHERE cell IS NOT NULL"
+        inner = f"SELECT {ROW}, {cell} AS cell{carried} FROM {table}"
+        table, cell = f"({inner})", f"unnest(string_split(cell, {quoted(columns.split)}))"
+    return f"SELECT {ROW} AS row, {cell} AS tag{carried} FROM {table}"
 
 
-def _pairs(connection: Any, source: str, exploded: str, weighted: bool = False) -> Pairs:
+def _pairs(connection: Any, source: str, exploded: str, weight: str | None = None) -> Pairs:
     """Pairs with their tags numbered: the text of each distinct tag leaves DuckDB once."""
-    connection.execute(f"CREATE TEMP TABLE pairs AS {exploded}")
     connection.execute(
         "CREATE TEMP TABLE terms AS SELECT tag, (row_number() OVER () - 1)::INTEGER AS code "
-        "FROM (SELECT DISTINCT tag FROM pairs)"
+        f"FROM (SELECT DISTINCT tag FROM ({exploded}) WHERE tag IS NOT NULL)"
     )
-    long = connection.execute(
-        f"SELECT row, tag FROM pairs WHERE length(tag) > {MAX_TAG} ORDER BY row LIMIT 1"
-    ).fetchone()
-    if long is not None:
-        check_tag(source, int(long[0]), long[1])
+    if connection.execute(f"SELECT count(*) FROM terms WHERE length(tag) > {MAX_TAG}").fetchone()[0]:
+        row, tag = connection.execute(
+            f"SELECT row, tag FROM ({exploded}) WHERE length(tag) > {MAX_TAG} LIMIT 1"
+        ).fetchone()
+        check_tag(source, int(row), tag)
     terms = [tag for (tag,) in connection.execute("SELECT tag FROM terms ORDER BY code").fetchall()]
-    weight = ", weight::DOUBLE AS weight" if weighted else ""
+    weighed = "" if weight is None else f", {named(weight)}::DOUBLE AS weight"
     found = connection.execute(
-        f"SELECT row::INTEGER AS row, code{weight} FROM pairs JOIN terms USING (tag)"
+        f"SELECT row::INTEGER AS row, code{weighed} FROM ({exploded}) JOIN terms USING (tag)"
     ).fetchnumpy()
-    connection.execute("DROP TABLE pairs; DROP TABLE terms")
+    connection.execute("DROP TABLE terms")
     rows, codes = (np.ascontiguousarray(found[name], dtype=np.int32) for name in ("row", "code"))
-    weights = np.ascontiguousarray(found["weight"], dtype=np.float64) if weighted else None
+    weights = None if weight is None else np.ascontiguousarray(found["weight"], dtype=np.float64)
     return Pairs(rows, codes, terms, weights)
 
 
@@ -286,25 +294,18 @@ def _long(connection: Any, source: str, columns: Columns, kept: Sequence[str], t
     if columns.weight is not None:
         _check_weights(connection, source, columns.weight)
     connection.execute(
-        f"CREATE TEMP TABLE owners AS SELECT item, first, row_number() OVER (ORDER BY first) - 1 AS owner "
-        "FROM "
-        f"(SELECT {item} AS item, min({ROW}) AS first FROM items GROUP BY {item})"
+        "CREATE TEMP TABLE owners AS SELECT item, first, (row_number() OVER (ORDER BY first) - 1)::INTEGER AS owner "
+        f"FROM (SELECT {item} AS item, min({ROW}) AS first FROM items GROUP BY {item})"
     )
-    ids = connection.execute("SELECT item FROM owners ORDER BY owner").fetchall()
-    items = np.empty(len(ids), dtype=object)
-    items[:] = [name for (name,) in ids]
+    carried = "" if columns.weight is None else f", items.{named(columns.weight)}"
+    owned = f"(SELECT owner AS {ROW}, items.{named(str(columns.tags))}{carried} FROM items JOIN owners ON items.{item} = owners.item)"
+    pairs = _pairs(connection, source, _exploded(columns, "long", owned), columns.weight)
     connection.execute(
-        f"CREATE TEMP TABLE long AS SELECT items.* EXCLUDE ({ROW}), owner AS {ROW} FROM items "
-        f"JOIN owners ON items.{item} = owners.item"
+        f"CREATE TEMP TABLE firsts AS SELECT items.* FROM items JOIN owners ON items.{ROW} = owners.first;"
+        "DROP TABLE items; ALTER TABLE firsts RENAME TO items"
     )
-    connection.execute(
-        f"CREATE TEMP TABLE firsts AS SELECT items.* FROM items JOIN owners ON items.{ROW} = owners.first"
-    )
-    connection.execute("DROP TABLE items; ALTER TABLE long RENAME TO items")
-    extra = "" if columns.weight is None else f", {named(columns.weight)} AS weight"
-    pairs = _pairs(connection, source, _exploded(columns, "joined", extra), weighted=columns.weight is not None)
-    connection.execute("DROP TABLE items; ALTER TABLE firsts RENAME TO items")
-    return Rows(len(items), pairs, None, items, _metadata(connection, kept, len(items), text))
+    ids = text_ids(source, _column(connection, str(columns.item)), columns.item)
+    return Rows(len(ids), pairs, None, ids, _metadata(connection, kept, len(ids), text))
 
 
 def _check_weights(connection: Any, source: str, column: str) -> None:
