@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 
 import vennmf as vn
 from vennmf.applications.parts import basis, column_blocks
-from vennmf.applications.query import read_query
+from vennmf.applications.query import Reader
 from vennmf.applications.retrieve import Retriever
 from vennmf.errors import ParameterError, SourceError
 
@@ -28,7 +28,7 @@ def made_of(truth, source, block):
 def test_scores_are_cosines_of_nnls_encodings(model, search):
     """An independent implementation: scipy's nnls and a plain cosine."""
     words = ["all.0/w3", "bbc.1/w2"]
-    vector = read_query(model, words, "bbc", expand=False).vector.toarray()[0]
+    vector = Reader(model, expand=False).read(words, "bbc").vector.toarray()[0]
     h, _ = nnls(basis(model, "bbc").T.astype(float), vector.astype(float))
     H = model.encodings_["bbc"].astype(float)
     expected = H @ h / np.linalg.norm(h) / np.linalg.norm(H, axis=1)
@@ -54,7 +54,7 @@ def test_reasons_name_the_topic_and_whether_it_is_shared(search):
 
 def test_reasons_add_up_to_the_cosine(model, search):
     hit = search(["all.1/w2", "bbc.0/w2"], "bbc", top=30)[-1]
-    query = read_query(model, ["all.1/w2", "bbc.0/w2"], "bbc").vector
+    query = Reader(model).read(["all.1/w2", "bbc.0/w2"], "bbc").vector
     q, h = model.transform(query, source="bbc")[0], model.encodings_["bbc"][hit.position]
     terms = q * h / np.linalg.norm(q) / np.linalg.norm(h)
     named = {(block.name, n): term for (block, n), term in zip(column_blocks(model, "bbc"), terms, strict=True)}
@@ -108,9 +108,17 @@ def test_a_word_expands_to_the_entries_that_contain_it(model, search):
     assert len(Retriever(model, expand=False)(["all.1/"], "bbc")) == 0
 
 
-def test_exact_match_is_jaccard(truth, search, sources):
+def test_exact_match_is_the_cosine_with_the_items_own_weights(search, sources):
+    words = ["all.0/w1", "bbc.0/w2"]
+    q = np.isin(sources["bbc"].features.ids, words).astype(float)
+    X = sources["bbc"].X.toarray()
+    norms = np.maximum(np.linalg.norm(X, axis=1), 1e-12)
+    assert search.scores([words], "bbc", exact=1.0)[0] == pytest.approx(X @ q / norms / np.sqrt(2), rel=1e-5)
+
+
+def test_jaccard_is_the_papers_baseline(truth, model, sources):
     words = ["all.0/w1", "all.0/w2"]
-    scores = search.scores([words], "bbc", exact=1.0)[0]
+    scores = Retriever(model, sources, match="jaccard").scores([words], "bbc", exact=1.0)[0]
     wanted = {"all.0/w1", "all.0/w2"}
     for n, tags in enumerate(truth.tags()["bbc"]):
         assert scores[n] == pytest.approx(len(wanted & set(tags)) / len(wanted | set(tags)))

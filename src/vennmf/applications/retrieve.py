@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from vennmf.applications.exact import ExactMatch
 from vennmf.applications.hits import Hit, Hits, Reason
 from vennmf.applications.index import Index, best
 from vennmf.applications.parts import Part, basis, check_sources, column_blocks, columns, layout
-from vennmf.applications.query import Query, read_query
+from vennmf.applications.query import Reader, Reading
 from vennmf.applications.topics import item_names, positions, topic_words
 from vennmf.errors import ParameterError, SourceError
 
@@ -39,15 +39,28 @@ class Retriever:
     exact : float from 0 to 1
         Weight w of the exact match in ``(1 - w) * latent + w * exact``; :func:`vennmf.evaluation.choose_weight` finds
         it on queries with known answers.
+    match : "cosine" or "jaccard"
+        What the exact match is: see :class:`~vennmf.applications.exact.ExactMatch`.
     expand : bool
         Whether a word also stands for the vocabulary entries that contain it, as in the first paper.
     """
 
-    def __init__(self, model: Any, sources: Any = None, *, exact: float = 0.0, expand: bool = True) -> None:
+    def __init__(
+        self,
+        model: Any,
+        sources: Any = None,
+        *,
+        exact: float = 0.0,
+        match: Literal["cosine", "jaccard"] = "cosine",
+        expand: bool = True,
+    ) -> None:
         check_sources(model)
+        if match not in ("cosine", "jaccard"):
+            raise ParameterError(f"match must be 'cosine' or 'jaccard'; found {match!r}.")
         self.model = model
         self.exact = _weight(exact)
-        self.expand = expand
+        self.match = match
+        self._reader = Reader(model, expand=expand)
         self._views = None if sources is None else _matching(model, sources)
         self._indexes: dict[str, Index] = {}
         self._matches: dict[str, ExactMatch] = {}
@@ -165,7 +178,7 @@ class Retriever:
             h = np.asarray(self.model.encodings_[source][position], dtype=np.float64)
             has = self._exact_match(source).has(position) if self._views is not None else NO_WORDS
         else:
-            read = read_query(self.model, list(item), source, expand=False)
+            read = self._reader.read(list(item), source, expand=False)
             h, has = self._fold_in([read], source)[0], read.literal
         B = basis(self.model, source)
         scores = h @ B
@@ -180,10 +193,10 @@ class Retriever:
 
     # ---------------------------------------------------------------- how
 
-    def _read(self, queries: Sequence[str | Sequence[str]], source: str) -> list[Query]:
-        return [read_query(self.model, query, source, expand=self.expand) for query in queries]
+    def _read(self, queries: Sequence[str | Sequence[str]], source: str) -> list[Reading]:
+        return [self._reader.read(query, source) for query in queries]
 
-    def _fold_in(self, read: Sequence[Query], source: str) -> NDArray[np.float64]:
+    def _fold_in(self, read: Sequence[Reading], source: str) -> NDArray[np.float64]:
         """Encodings of queries on a source's blocks."""
         import scipy.sparse as sp
 
@@ -214,13 +227,16 @@ class Retriever:
         return layout(self.model, source).columns(common), layout(self.model, via).columns(common)
 
     def _mix(
-        self, source: str, read: Sequence[Query], latent: NDArray[np.float32], weight: float
+        self, source: str, read: Sequence[Reading], latent: NDArray[np.float32], weight: float
     ) -> tuple[NDArray[np.float32], NDArray[np.float32] | None]:
         """Scores from cosines and, where it has a weight, the exact match."""
         if not weight:
             return latent, None
         match = self._exact_match(source)
-        exact = np.stack([match.jaccard(query.literal) for query in read])
+        if self.match == "jaccard":
+            exact = np.stack([match.jaccard(query.literal) for query in read])
+        else:
+            exact = np.stack([match.cosine(query.literal, query.weights) for query in read])
         return (1 - weight) * latent + weight * exact, exact
 
     def _exact_match(self, source: str) -> ExactMatch:
@@ -234,7 +250,7 @@ class Retriever:
         return self._matches[source]
 
     def _find(
-        self, source: str, read: Sequence[Query], top: int, part: Part, via: str | None, weight: float
+        self, source: str, read: Sequence[Reading], top: int, part: Part, via: str | None, weight: float
     ) -> list[list[Hit]]:
         latent, q, used = self._latent(source, self._fold_in(read, via or source), part, via)
         scores, exact = self._mix(source, read, latent, weight)
@@ -309,7 +325,7 @@ def _matching(model: Any, sources: Any) -> Any:
     return views
 
 
-def _result(hits: list[Hit], read: Sequence[Query]) -> Hits:
+def _result(hits: list[Hit], read: Sequence[Reading]) -> Hits:
     """Hits with what the sources together made of the query: a word is unknown when none of them knows it."""
     words: dict[str, Sequence[str]] = {}
     for query in read:

@@ -30,19 +30,23 @@ from vennmf.evaluation.retrieval import (
     precision_recall,
     ranking,
 )
+from vennmf.evaluation.search import Choice, choose_weight, evaluate_search
 from vennmf.evaluation.tagging import TagScores, tag_scores
 
 __all__ = [
+    "Choice",
     "FTest",
     "Fold",
     "TagScores",
     "average_cluster_entropy",
     "average_precision",
     "bootstrap_interval",
+    "choose_weight",
     "cluster_purity",
     "clustering_accuracy",
     "clustering_scores",
     "evaluate_rankings",
+    "evaluate_search",
     "f_test_5x2",
     "five_by_two",
     "hoyer_sparsity",

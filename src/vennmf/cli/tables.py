@@ -1,0 +1,28 @@
+"""A table file as it is: to look at, or of judgements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from vennmf.errors import SourceError
+
+
+def read_table(path: Path, rows: int | None = None) -> Any:
+    """The first rows, or all, of a table of text, JSON lines or Parquet, as a pandas.DataFrame."""
+    from vennmf.sources.duck import open_duckdb
+    from vennmf.sources.read import KINDS
+    from vennmf.sources.scans import scan_files
+
+    if not path.is_file():
+        raise SourceError(f"there is no file {path}.")
+    suffix = Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
+    kind = KINDS.get(suffix)
+    if kind is None:
+        raise SourceError(f"{path.name}: expected one of {', '.join(sorted(KINDS))}; found {suffix or 'no suffix'!r}.")
+    duckdb = open_duckdb()
+    limit = "" if rows is None else f" LIMIT {rows}"
+    try:
+        return duckdb.connect().sql(f"SELECT * FROM {scan_files(path.stem, [path], kind).relation}{limit}").df()
+    except duckdb.Error as error:
+        raise SourceError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None

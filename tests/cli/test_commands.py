@@ -1,0 +1,166 @@
+"""Every command does what its help says, in every form."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+
+import vennmf as vn
+
+
+def rows(out):
+    return json.loads(out)
+
+
+def test_fit_saves_a_model_and_shows_what_each_block_carries(model, files, vennmf):
+    code, out, err = vennmf(
+        "fit", "-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags", "--item", "id",
+        "--n-components", "bbc=3,cnn=4", "--n-shared", 2, "--seed", 0, "-o", files / "other.venn", "--json",
+    )  # fmt: skip
+    assert code == 0
+    assert [row["source"] for row in rows(out)] == ["bbc", "cnn"]
+    assert all(0 < row["by shared"] < row["explained"] <= 1 for row in rows(out))
+    assert "saved" in err
+    assert vn.load(files / "other.venn").encodings_["cnn"].shape == (50, 4)
+
+
+def test_the_same_seed_saves_the_same_bits(model, files, vennmf):
+    given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags", "--item", "id"]
+    code, *_ = vennmf("fit", *given, "--n-components", 3, "--n-shared", 2, "--seed", 0, "-o", files / "again.venn")
+    assert code == 0
+    first, second = vn.load(model), vn.load(files / "again.venn")
+    assert np.array_equal(first.encodings_["bbc"], second.encodings_["bbc"])
+
+
+def test_topics_in_every_form_are_the_same_table(model, vennmf):
+    table, as_json, as_csv = (
+        vennmf("topics", model),
+        vennmf("topics", model, "--json"),
+        vennmf("topics", model, "--csv"),
+    )
+    assert table[0] == as_json[0] == as_csv[0] == 0
+    listed = rows(as_json[1])
+    assert [row["block"] for row in listed] == ["shared", "shared", "bbc", "cnn"]
+    assert listed[2]["cnn"] is None
+    found = list(csv.DictReader(io.StringIO(as_csv[1])))
+    assert [row["words"] for row in found] == [row["words"] for row in listed]
+    assert all(row["words"] in table[1] for row in listed)
+
+
+def test_topics_long_with_items_and_of_one_block(model, vennmf):
+    assert {"word", "weight", "exclusivity"} <= set(rows(vennmf("topics", model, "--long", "--json")[1])[0])
+    assert rows(vennmf("topics", model, "--items", "--top", 2, "--json")[1])[0]["item"].startswith("bbc")
+    assert {row["block"] for row in rows(vennmf("topics", model, "--block", "bbc", "--json")[1])} == {"bbc"}
+
+
+def test_search_finds_items_with_reasons_and_metadata(model, vennmf):
+    code, out, _ = vennmf("search", model, "all1w2", "--source", "bbc", "--top", 3, "--json")
+    assert code == 0
+    answer = rows(out)[0]
+    assert len(answer["hits"]) == 3
+    assert answer["hits"][0]["metadata"]["title"].startswith("Story")
+    assert answer["hits"][0]["why"][0]["block"] == "shared"
+    table = vennmf("search", model, "all1w2", "--source", "bbc", "--top", 3)[1]
+    assert answer["hits"][0]["metadata"]["title"] in table
+
+
+def test_search_says_what_it_does_not_know(model, vennmf):
+    code, out, err = vennmf("search", model, "all1ww2")
+    assert code == 0
+    assert out == ""
+    assert "unknown" in err
+    assert "all1w2" in err
+
+
+def test_search_takes_several_queries_as_csv(model, vennmf):
+    _, out, _ = vennmf("search", model, "all0w1", "all1w2", "--top", 2, "--csv")
+    assert {row["query"] for row in csv.DictReader(io.StringIO(out))} == {"all0w1", "all1w2"}
+
+
+def test_search_by_example_and_through_another_source(model, vennmf):
+    like = rows(vennmf("search", model, "--like", "bbc0", "--source", "bbc", "--in", "cnn", "--json")[1])[0]["hits"]
+    assert {hit["source"] for hit in like} <= {"cnn"}
+    via = rows(vennmf("search", model, "all0w1", "--source", "cnn", "--via", "bbc", "--json")[1])[0]["hits"]
+    assert all(hit["shared"] == pytest.approx(1) for hit in via)
+
+
+def test_search_with_the_exact_match_reads_the_files_again(model, files, vennmf):
+    data = ["--data", f"bbc={files}/bbc.jsonl", "--data", f"cnn={files}/cnn.jsonl"]
+    code, out, _ = vennmf("search", model, "all0w1", "-s", "bbc", *data, "--exact", 0.5, "--json")
+    assert code == 0
+    hit = rows(out)[0]["hits"][0]
+    assert hit["score"] == pytest.approx((hit["latent"] + hit["exact"]) / 2)
+    assert hit["matched"] == ["all0w1"]
+
+
+def test_cluster_shows_clusters_items_and_measures(model, vennmf):
+    summary = rows(vennmf("cluster", model, "-k", "bbc=3,cnn=2", "--json")[1])
+    assert len(summary) == 5
+    assert len(rows(vennmf("cluster", model, "-k", 3, "--items", "--json")[1])) == 110
+    measured = rows(vennmf("cluster", model, "-k", 3, "--labels", "section", "--json")[1])
+    assert all(0.45 < row["accuracy"] <= row["purity"] <= 1 for row in measured)
+
+
+def test_encode_shows_topics_and_drift_and_grows_a_model(model, files, vennmf):
+    new = files / "new.jsonl"
+    new.write_text('{"id": "n1", "tags": ["all0w1", "all0w2"], "title": "New", "section": "x"}\n')
+    code, out, err = vennmf("encode", model, new, "--source", "bbc", "--json")
+    assert code == 0
+    assert rows(out)[0]["block"] == "shared"
+    assert "1 new items of 'bbc'" in err
+    grown = files / "grown.venn"
+    assert vennmf("encode", model, new, "--source", "bbc", "--append", "-o", grown)[0] == 0
+    assert "New" in vennmf("search", grown, "all0w2", "--source", "bbc", "--top", 60)[1]
+    full = rows(vennmf("encode", model, new, "--source", "bbc", "--encodings", "--json")[1])
+    assert set(full[0]) == {"item", "shared 0", "shared 1", "bbc 0"}
+
+
+def test_evaluate_measures_a_search_on_judgements(model, files, vennmf):
+    judged = files / "judged.csv"
+    search = rows(vennmf("search", model, "all0w1", "-s", "bbc", "--top", 5, "--json")[1])[0]["hits"]
+    lines = ["query,item,relevance", *(f"all0w1,{hit['item']},1" for hit in search), "all0w1,bbc1,0", "all0w1,zzz,2"]
+    judged.write_text("\n".join(lines))
+    code, out, err = vennmf("evaluate", model, "--qrels", judged, "-s", "bbc", "--json")
+    assert code == 0
+    assert rows(out)[0]["way"] == "latent"
+    assert rows(out)[0]["MAP"] > 0.5
+    assert "1 judged items are not in source" in err
+    data = ["--data", f"bbc={files}/bbc.jsonl", "--data", f"cnn={files}/cnn.jsonl"]
+    more = rows(vennmf("evaluate", model, "--qrels", judged, "-s", "bbc", *data, "--json")[1])
+    assert {"latent", "exact", "hybrid 0.5"} <= {row["way"] for row in more}
+    assert "recall 0.5" in rows(vennmf("evaluate", model, "--qrels", judged, "-s", "bbc", "--by-query", "--json")[1])[0]
+
+
+def test_datasets_are_listed_and_described(vennmf):
+    listed = rows(vennmf("datasets", "--json")[1])
+    assert "news_channels_2017" in {row["name"] for row in listed}
+    assert "Licence" in vennmf("datasets", "orl_faces")[1] or "licence" in vennmf("datasets", "orl_faces")[1]
+
+
+def test_init_writes_a_recipe_that_fits(files, tmp_path, vennmf, monkeypatch):
+    recipe = tmp_path / "news.toml"
+    given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl"]
+    assert vennmf("fit", recipe, "--init", *given)[0] == 0
+    text = recipe.read_text()
+    assert 'tags = "tags"' in text
+    assert 'item = "id"' in text
+    assert vennmf("fit", "--init", *given)[1].splitlines()[1] == text.splitlines()[1]
+    monkeypatch.chdir(tmp_path.parent)
+    flags = ["--n-components", 3, "--n-shared", 2, "--min-count", 1, "-o", tmp_path / "m.venn"]
+    assert vennmf("fit", recipe, *flags)[0] == 0
+    assert (tmp_path / "m.venn").exists()
+
+
+def test_a_dry_run_forecasts_and_writes_nothing(files, tmp_path, vennmf):
+    given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags"]
+    code, out, _ = vennmf("fit", *given, "--n-components", 3, "--n-shared", 2, "--dry-run", "--json")
+    assert code == 0
+    assert {row["what"] for row in rows(out)} >= {"data", "memory of the fit", "an iteration"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_help_has_examples(vennmf):
+    for command in ("fit", "topics", "search", "cluster", "encode", "evaluate", "datasets"):
+        assert f"vennmf {command}" in vennmf(command, "--help")[1].split("Examples")[1]
