@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from vennmf.errors import MissingDependencyError, SourceError
+from vennmf.errors import MissingDependencyError, ParameterError, SourceError
 from vennmf.sources.memory import (
     explode,
     is_bracketed,
@@ -57,7 +57,7 @@ def read_scan(source: str, scan: Scan, columns: Columns, memory_limit: str | Non
         connection = duckdb.connect(config={"temp_directory": scratch})
         try:
             with _one_line(duckdb, source, scan):
-                _limit(connection, memory_limit)
+                _limit(duckdb, connection, memory_limit or MEMORY_LIMIT)
                 for statement in scan.before:
                     connection.execute(statement)
                 relation = scan.relation or _only_table(connection, source, scan)
@@ -66,8 +66,11 @@ def read_scan(source: str, scan: Scan, columns: Columns, memory_limit: str | Non
             connection.close()
 
 
-def _limit(connection: Any, memory_limit: str | None) -> None:
-    connection.execute(f"SET memory_limit={quoted(memory_limit or MEMORY_LIMIT)}")
+def _limit(duckdb: Any, connection: Any, memory_limit: str) -> None:
+    try:
+        connection.execute(f"SET memory_limit={quoted(memory_limit)}")
+    except duckdb.Error:
+        raise ParameterError(f"memory_limit={memory_limit!r}; expected an amount such as '2GB' or '500MB'.") from None
     connection.execute("SET preserve_insertion_order=true")
     connection.execute("SET enable_progress_bar=false")
 
@@ -81,7 +84,7 @@ def _one_line(duckdb: Any, source: str, scan: Scan) -> Iterator[None]:
         if scan.json_lines is not None and (line := _bad_json_line(scan.json_lines)) is not None:
             what = f"line {line:,} is no JSON object"
         else:
-            what = _short(str(error))
+            what = _short(str(error).replace(scan.secret or "\0", scan.where))
         found = f"{scan.where} cannot be read: {what}"
         raise SourceError(f"source {source!r}: {found}. {_way_out(what)}") from None
 
@@ -91,7 +94,7 @@ def _short(message: str) -> str:
     head = message.split("\nLINE 1:")[0].split("Possible ")[0].split("\n  file =")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     chosen = lines[:1] if len(lines) < 3 else [lines[0], lines[-1]]
-    return "; ".join(chosen).removeprefix("Invalid Input Error: ").rstrip(". ")[:300]
+    return "; ".join(chosen).removeprefix("Invalid Input Error: ").split(" at URL ")[0].rstrip(". ")[:300]
 
 
 def _way_out(what: str) -> str:
@@ -99,8 +102,12 @@ def _way_out(what: str) -> str:
         return "Save it as UTF-8."
     if "Expected Number of Columns" in what:
         return "Give every row as many cells as the header has; quote cells that hold the delimiter."
-    if "postgres" in what.lower() and ("HTTP" in what or "download" in what or "Extension" in what):
+    if "download extension" in what:
         return "DuckDB fetches its Postgres extension once over the network; or export the table to Parquet."
+    if "Catalog Error" in what:
+        return "Name a table that is there, as ::table or ::schema.table."
+    if "Unable to connect" in what:
+        return "Check the address, and that the server answers."
     if "memory" in what.lower():
         return "Raise memory_limit=, such as memory_limit='4GB'."
     return "Check that it is whole, and of the kind that its name says."

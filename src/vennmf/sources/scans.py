@@ -24,6 +24,7 @@ class Scan:
     before: tuple[str, ...] = ()
     json_lines: Path | None = None
     header: Sequence[str] = ()
+    secret: str | None = None
 
 
 def quoted(text: str | Path) -> str:
@@ -62,6 +63,8 @@ def _table_of_text(path: Path, delimiter: str, names: Sequence[str]) -> str:
 
 def _header(source: str, path: Path, delimiter: str | None) -> tuple[str, list[str]]:
     """The delimiter of a table of text and the names in its first line."""
+    if path.suffix == ".zst":
+        raise SourceError(f"source {source!r}: {path.name} is a table of text packed with zstd; unpack it or use gzip.")
     try:
         with opened(path) as stream:
             line = stream.readline(1_000_000)
@@ -99,6 +102,7 @@ def scan_postgres(address: str, table: str | None) -> Scan:
         _table_name(table),
         f"postgres {host}{'::' + table if table else ''}",
         ("INSTALL postgres", "LOAD postgres", f"ATTACH {quoted(address)} AS src (TYPE postgres, READ_ONLY)"),
+        secret=address,
     )
 
 
