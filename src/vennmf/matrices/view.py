@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,6 +32,8 @@ class View:
     features: Axis
     rows: NDArray[np.intp] | None = None
     """Which of the items each row of X stands for, where the view lacks some of them; None when it has them all."""
+    modes: tuple[Axis, ...] = ()
+    """The axes whose product the columns of X stand for, last one fastest, where the view is an unfolded tensor."""
 
     @classmethod
     def of(
@@ -41,6 +45,7 @@ class View:
         features: Axis | None = None,
         rows: Any = None,
         dtype: Any = None,
+        modes: Sequence[Axis] = (),
     ) -> View:
         """Check a matrix, DataFrame or sparse matrix of any format and name its axes."""
         item_ids = feature_ids = None
@@ -60,7 +65,21 @@ class View:
                 f"source {name!r} is {X.shape[0]:,} × {X.shape[1]:,} and its axes name {items.size:,} items and "
                 f"{features.size:,} features; one name is needed for each row and column."
             )
-        return cls(name, X, items, features, rows)
+        if modes and prod(len(mode) for mode in modes) != features.size:
+            raise SourceError(
+                f"source {name!r} has {features.size:,} columns and modes of {' × '.join(str(len(m)) for m in modes)}; "
+                "the columns of an unfolded tensor are the product of its modes."
+            )
+        return cls(name, X, items, features, rows, tuple(modes))
+
+    @classmethod
+    def of_tensor(cls, name: str, X: Any, *, dtype: Any = None) -> View:
+        """An array of any order whose first axis is the items, unfolded; a matrix as it is."""
+        if getattr(X, "ndim", 2) <= 2:
+            return cls.of(name, X, dtype=dtype)
+        X = np.asarray(X)
+        modes = tuple(Axis(f"mode{n}", size) for n, size in enumerate(X.shape[1:], start=1))
+        return cls.of(name, X.reshape(len(X), -1), dtype=dtype, modes=modes)
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -3,7 +3,17 @@
 from vennmf.model.blocks import Block, Layout, sharing_pattern
 from vennmf.model.losses import Frobenius
 from vennmf.model.model import Model
-from vennmf.model.penalties import L1, L2, Box, ColumnMaximum, GraphSmooth, LabelScatter, MutuallyOrthogonal, Penalty
+from vennmf.model.penalties import (
+    L1,
+    L2,
+    Box,
+    ColumnMaximum,
+    GraphSmooth,
+    LabelScatter,
+    MutuallyOrthogonal,
+    Penalty,
+    WithinScatter,
+)
 
 __all__ = [
     "L1",
@@ -18,5 +28,6 @@ __all__ = [
     "Model",
     "MutuallyOrthogonal",
     "Penalty",
+    "WithinScatter",
     "sharing_pattern",
 ]

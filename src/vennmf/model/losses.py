@@ -16,6 +16,12 @@ class Frobenius:
     .. math:: \tfrac{w}{2} \lVert X - L R^\top \rVert_F^2
 
     ``blocks`` names the columns of both factors that this view uses. ``weight`` None stands for :math:`1/\lVert X\rVert^2`.
+
+    A tensor view has more column axes, named by ``modes``, and a factor M for each (the CP model):
+
+    .. math:: \tfrac{w}{2} \Bigl\lVert X - \sum_j L_j \otimes R_j \otimes M_j \otimes \dots \Bigr\rVert^2
+
+    Its rows see the Khatri–Rao product of R, M, ... in place of R, whose gram is the Hadamard product of their grams.
     """
 
     view: str
@@ -23,6 +29,15 @@ class Frobenius:
     right: str
     blocks: tuple[str, ...]
     weight: float | None = None
+    modes: tuple[str, ...] = ()
+
+    @property
+    def column_axes(self) -> tuple[str, ...]:
+        return (self.right, *self.modes)
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        return (self.left, self.right, *self.modes)
 
     @staticmethod
     def value(squared_norm: float, cross: float, product: float, weight: float) -> float:
@@ -40,11 +55,13 @@ class Frobenius:
     def latex(self) -> str:
         w = rf"w_{{\mathrm{{{self.view}}}}}"
         parts = r"\,|\,".join(rf"B_{{\mathrm{{{_safe(b)}}}}}" for b in self.blocks)
-        return rf"\tfrac{{{w}}}{{2}} \lVert X_{{\mathrm{{{self.view}}}}} - H_{{\mathrm{{{self.view}}}}} [{parts}]^\top \rVert_F^2"
+        modes = "".join(rf" \otimes F_{{\mathrm{{{_safe(mode)}}}}}" for mode in self.modes)
+        return rf"\tfrac{{{w}}}{{2}} \lVert X_{{\mathrm{{{self.view}}}}} - H_{{\mathrm{{{self.view}}}}} [{parts}]^\top{modes} \rVert_F^2"
 
     def text(self) -> str:
         weight = f"1/|X_{self.view}|^2" if self.weight is None else f"{self.weight:g}"
-        return f"1/2 {weight} |X_{self.view} - H_{self.view} [{' | '.join(self.blocks)}]^T|^2"
+        modes = "".join(f" x {mode}" for mode in self.modes)
+        return f"1/2 {weight} |X_{self.view} - H_{self.view} [{' | '.join(self.blocks)}]^T{modes}|^2"
 
 
 def _safe(name: str) -> str:

@@ -34,6 +34,9 @@ class Model:
             raise ModelError(
                 f"axis {both.pop()!r} is the rows of one view and the columns of another; an axis has one side."
             )
+        for axis in (axis for loss in self.losses if loss.modes for axis in loss.column_axes):
+            if sum(axis in loss.axes for loss in self.losses) > 1:
+                raise ModelError(f"axis {axis!r} is a mode of a tensor and belongs to another view too; it has one view.")
         known = {*self.row_axes, *self.column_axes, "encodings", "components"}
         names = {block.name for block in self.blocks}
         for penalty in self.penalties:
@@ -70,9 +73,10 @@ class Model:
             Frobenius(
                 view.name,
                 view.items.name,
-                view.features.name,
+                view.modes[0].name if view.modes else view.features.name,
                 tuple(block.name for block in blocks if view.name in block.sources),
                 weights.get(view.name),
+                tuple(axis.name for axis in view.modes[1:]),
             )
             for view in views.values()
         )
@@ -84,7 +88,12 @@ class Model:
 
     @cached_property
     def column_axes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(loss.right for loss in self.losses))
+        return tuple(dict.fromkeys(axis for loss in self.losses for axis in loss.column_axes))
+
+    @cached_property
+    def last_axes(self) -> tuple[str, ...]:
+        """The column axes that are updated last for some view: there the loss is read from the form."""
+        return tuple(dict.fromkeys(loss.column_axes[-1] for loss in self.losses))
 
     @cached_property
     def axes(self) -> tuple[str, ...]:
@@ -96,8 +105,8 @@ class Model:
         """For each axis, the blocks that its factor holds side by side."""
         used = {axis: set[str]() for axis in self.axes}
         for loss in self.losses:
-            used[loss.left] |= set(loss.blocks)
-            used[loss.right] |= set(loss.blocks)
+            for axis in loss.axes:
+                used[axis] |= set(loss.blocks)
         return {axis: Layout(tuple(b for b in self.blocks if b.name in names)) for axis, names in used.items()}
 
     @cached_property

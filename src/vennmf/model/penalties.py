@@ -6,6 +6,9 @@ axis; ``blocks`` which of their columns, all for None. Every penalty has
 * ``value(F, layout)``: a float, added to the objective;
 * ``add_form(form, F, layout)``: adds to the waist a quadratic with the same value (up to a constant) and gradient at F,
   and nowhere below the penalty.
+
+A penalty whose published multiplicative rule divides other halves of the gradient than those of that quadratic also has
+``add_rule(form, F, layout)``, which adds these halves as ``push`` and ``pull``.
 """
 
 from __future__ import annotations
@@ -188,21 +191,24 @@ class GraphSmooth:
 
     def add_form(self, form: Form, F: Array, layout: Layout) -> None:
         columns = layout.columns(self.blocks)
-        part, degrees, size = (
-            F[:, columns],
-            self._degrees().astype(F.dtype),
-            np.asarray(abs(self.weight), F.dtype),
-        )
-        pull = (self.graph @ part).astype(F.dtype)
-        held = degrees[:, None] * part
+        held, joined = self._halves(F[:, columns])
         if self.weight < 0:
-            form.cross[:, columns] += size * (held - pull)
+            form.cross[:, columns] += held - joined
             return
-        form.cross[:, columns] += size * (held + pull)
-        form.add_curvature(2 * size * degrees)
-        if len(columns) < layout.width:  # the curvature reaches every column; take it back where nothing is smoothed
-            others = np.setdiff1d(np.arange(layout.width), columns)
-            form.cross[:, others] += 2 * size * degrees[:, None] * F[:, others]
+        form.cross[:, columns] += held + joined
+        form.add_curvature((2 * self.weight * self._degrees()).astype(F.dtype), columns)
+
+    def add_rule(self, form: Form, F: Array, layout: Layout) -> None:
+        """λ D F pushes and λ S F pulls, as in GNMF and N2S2L; the other way round for a negative weight."""
+        columns = layout.columns(self.blocks)
+        halves = self._halves(F[:, columns])
+        form.add_rule(*(halves if self.weight > 0 else halves[::-1]), columns)
+
+    def _halves(self, part: Array) -> tuple[Array, Array]:
+        """|λ| D F and |λ| S F."""
+        size = abs(self.weight)
+        held = (size * self._degrees()).astype(part.dtype)[:, None] * part
+        return held, (size * (self.graph @ part)).astype(part.dtype)
 
     def latex(self) -> str:
         return rf"\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} {_letter(self.on)}^\top L {_letter(self.on)}"
@@ -279,8 +285,71 @@ class LabelScatter:
         labelled, classes, means, _, mean = self._means(F[:, columns])
         form.cross[np.ix_(labelled, columns)] += (self.weight * (means[classes] - mean)).astype(F.dtype)
 
+    def add_rule(self, form: Form, F: Array, layout: Layout) -> None:
+        r"""The halves of MCL's graphs: :math:`\beta(D^a + W^p)F` pushes and :math:`\beta(D^p + W^a)F` pulls.
+
+        On labelled row i of class c, with n_c of n labelled rows, these are :math:`(1 - n_c/n)F_i + \bar F - (n_c/n)\bar F_c`
+        and :math:`(1 - n_c/n)(F_i + \bar F_c)`.
+        """
+        if not (self.y >= 0).any():
+            return
+        columns = layout.columns(self.blocks)
+        labelled, classes, means, sizes, mean = self._means(F[:, columns])
+        share = (sizes / len(labelled))[classes][:, None]
+        mine = means[classes]
+        push, pull = np.zeros((2, len(F), len(columns)))
+        push[labelled] = self.weight * ((1 - share) * F[np.ix_(labelled, columns)] + mean - share * mine)
+        pull[labelled] = self.weight * (1 - share) * (F[np.ix_(labelled, columns)] + mine)
+        form.add_rule(push, pull, columns)
+
     def latex(self) -> str:
         return rf"-\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} S_b({_letter(self.on)})"
+
+
+@dataclass(frozen=True, eq=False)
+class WithinScatter:
+    r"""Labelled entities lie close to their class's mean: the within-class scatter, each class weighted.
+
+    .. math:: \tfrac{\beta}{2} \sum_c \Bigl(1 - \frac{n_c}{n}\Bigr) \sum_{y_i = c} \lVert F_i - \bar F_c \rVert^2
+        = \tfrac{\beta}{2} \operatorname{tr} F_l^\top L^a F_l
+
+    the within-class half of MCL's label term alone, which is what makes GNMF semi-supervised. The scatter around any point
+    bounds that around the mean, so the form is curvature :math:`\beta(1 - n_c/n)` and cross that times the current mean.
+    """
+
+    y: Any
+    weight: float
+    on: str = "encodings"
+    blocks: tuple[str, ...] | None = None
+    holds_for_new_items: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        _checked(self.weight, "WithinScatter")
+        object.__setattr__(self, "y", np.asarray(self.y))
+
+    def _pulls(self, F: Array) -> tuple[Array, Array]:
+        """β (1 − n_c/n) and the class mean for each row, zero where it has no label."""
+        strength, target = np.zeros(len(F)), np.zeros(F.shape)
+        known = self.y >= 0
+        for c in np.unique(self.y[known]):
+            rows = self.y == c
+            strength[rows] = self.weight * (1 - rows.sum() / known.sum())
+            target[rows] = F[rows].mean(axis=0, dtype=np.float64)
+        return strength, target
+
+    def value(self, F: Array, layout: Layout) -> float:
+        part = F[:, layout.columns(self.blocks)].astype(np.float64)
+        strength, target = self._pulls(part)
+        return 0.5 * float(strength @ np.sum((part - target) ** 2, axis=1))
+
+    def add_form(self, form: Form, F: Array, layout: Layout) -> None:
+        columns = layout.columns(self.blocks)
+        strength, target = self._pulls(F[:, columns])
+        form.cross[:, columns] += (strength[:, None] * target).astype(F.dtype)
+        form.add_curvature(strength.astype(F.dtype), columns)
+
+    def latex(self) -> str:
+        return rf"\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} S_w({_letter(self.on)})"
 
 
 def _letter(on: str) -> str:

@@ -17,7 +17,7 @@ from vennmf.model.form import Array
 from vennmf.solvers.problem import DataForm, Factors, Problem
 from vennmf.solvers.revive import Reviver
 from vennmf.solvers.solution import Solution, Step
-from vennmf.solvers.sweeps import Sweep, multiplicative
+from vennmf.solvers.sweeps import RULES, Sweep, multiplicative
 
 DAMPING = (0.5, 0.25, 0.125, 1 / 16, 1 / 64, 0.0)
 REVIVE_EVERY = 5
@@ -84,7 +84,7 @@ class Loop:
     ) -> None:
         self.problem, self.sweep, self.options = problem, sweep, options
         self.accepted = factors
-        self.momentum = Momentum(0.0 if sweep is multiplicative else options.extrapolation)
+        self.momentum = Momentum(0.0 if sweep in RULES else options.extrapolation)
         self.reviver = Reviver(problem, rng)
         self.n_sweeps = {axis: options.inner_sweeps or sweeps_worth(problem, axis) for axis in problem.model.axes}
         self.steps: list[Step] = []
@@ -163,18 +163,28 @@ class Loop:
         violation = 0.0
         for axis in model.axes:
             data[axis] = problem.data_form(axis, work)
-            form = problem.form(axis, work, data[axis])
-            held = None if form.frozen is None else work[axis][:, form.frozen]
-            violation += sweep(work[axis], form, self.n_sweeps[axis] if sweep is self.sweep else 1)
-            if form.frozen is not None:
-                work[axis][:, form.frozen] = held
-            if axis in model.row_axes:
+            met, upper = self._sweep_one(sweep, axis, work, data[axis])
+            violation += met
+            if axis not in model.last_axes:
                 del data[axis]
+            if axis in model.row_axes:
                 if self.momentum.beta:
                     swept[axis] = work[axis]
                 if beta and axis in self._swept:
-                    work[axis] = extrapolated(work[axis], self._swept[axis], beta, form.upper)
+                    work[axis] = extrapolated(work[axis], self._swept[axis], beta, upper)
         return float(np.sqrt(violation)), work, swept, data
+
+    def _sweep_one(self, sweep: Sweep, axis: str, work: Factors, data: DataForm) -> tuple[float, float]:
+        """Sweep one axis, in place. Returns the violation met and the factor's upper bound."""
+        F, n = work[axis], self.n_sweeps[axis] if sweep is self.sweep else 1
+        form = self.problem.form(axis, work, data, by_rule=sweep in RULES)
+        held = None if form.frozen is None else F[:, form.frozen]
+        violation = sweep(F, form, n if form.pull is None else 1)
+        for _ in range(n - 1 if form.pull is not None else 0):  # push and pull are those of the current factor
+            sweep(F, self.problem.form(axis, work, data, by_rule=True), 1)
+        if form.frozen is not None:
+            F[:, form.frozen] = held
+        return violation, form.upper
 
     def _normalised(self, work: Factors, data: dict[str, DataForm]) -> tuple[Outcome, dict[str, Array]]:
         """Bring swept factors to unit norm, in place, and value them; the loss does not feel the scale."""
@@ -225,7 +235,7 @@ def extrapolated(new: Array, old: Array, beta: float, upper: float) -> Array:
 def sweeps_worth(problem: Problem, axis: str) -> int:
     """Inner passes for each form: more where the data's products cost more than a pass does."""
     width = problem.model.layouts[axis].width
-    stored = sum(problem.views[loss.view].nnz for loss in problem.model.losses if axis in (loss.left, loss.right))
+    stored = sum(problem.views[loss.view].nnz for loss in problem.model.losses if axis in loss.axes)
     return int(np.clip(1 + round(2 * stored / (problem.sizes[axis] * width)), 2, 4))
 
 

@@ -16,7 +16,7 @@ from vennmf.solvers.initialise import initialise
 from vennmf.solvers.loop import Loop, Options
 from vennmf.solvers.problem import Factors, Problem, projected
 from vennmf.solvers.solution import Solution
-from vennmf.solvers.sweeps import EMPTY, SWEEPS
+from vennmf.solvers.sweeps import EMPTY, RULES, SWEEPS
 
 RELAXED_STEPS = 30
 """Steps without orthogonality before those with it."""
@@ -39,7 +39,7 @@ def minimise(
     if solver not in SWEEPS:
         raise ParameterError(f"solver={solver!r}; expected one of {', '.join(map(repr, SWEEPS))}.")
     options = options or Options()
-    if solver == "mu" or isinstance(init, Mapping):
+    if SWEEPS[solver] in RULES or isinstance(init, Mapping):
         options = replace(options, warm_start=0)
     relaxed = problem.relaxed() if solver == "cd" and not isinstance(init, Mapping) else None
     best: Solution | None = None

@@ -10,11 +10,13 @@ from numpy.typing import NDArray
 
 from vennmf.errors import ModelError
 from vennmf.matrices import ViewSet
+from vennmf.model.blocks import Layout
 from vennmf.model.form import Array, Form
 from vennmf.model.losses import Frobenius
 from vennmf.model.model import Model
-from vennmf.model.penalties import MutuallyOrthogonal
+from vennmf.model.penalties import MutuallyOrthogonal, Penalty
 from vennmf.solvers import products
+from vennmf.solvers.sweeps import coordinate_descent, projected_square
 
 Factors = dict[str, Array]
 
@@ -42,7 +44,8 @@ class Problem:
         for loss in model.losses:
             view = views[loss.view]
             self.sizes[loss.left] = view.items.size
-            self.sizes[loss.right] = view.features.size
+            for axis, entities in zip(loss.column_axes, view.modes or (view.features,), strict=True):
+                self.sizes[axis] = entities.size
             squared = view.squared_norm()
             if squared <= 0 and not allow_empty:
                 raise ModelError(
@@ -52,7 +55,7 @@ class Problem:
             self.squared_norms[loss.view] = squared
             self.weights[loss.view] = loss.weight if loss.weight is not None else 1.0 / squared
         self._columns = {
-            (loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in (loss.left, loss.right)
+            (loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in loss.axes
         }
 
     def _picked(self, loss: Frobenius, axis: str) -> NDArray[np.intp] | None:
@@ -82,16 +85,23 @@ class Problem:
         grams: list[tuple[NDArray[np.intp] | None, Array]] = []
         cross: Array | None = None
         for loss in self.model.losses:
-            if axis not in (loss.left, loss.right):
+            if axis not in loss.axes:
                 continue
             view, columns = self.views[loss.view], self._columns[loss.view, axis]
             on_rows = axis == loss.left
-            other = loss.right if on_rows else loss.left
-            others = self.part_of(loss.view, other, factors[other])
-            if not on_rows and view.rows is not None:
-                others = others[view.rows]
-            product = products.times(view.X, others) if on_rows else products.transposed_times(view.X, others)
-            gram, part = Frobenius.form(product, products.gram(others), self.weights[loss.view])
+            columns_side = [self.part_of(loss.view, a, factors[a]) for a in loss.column_axes if a != axis]
+            if on_rows:
+                others = products.khatri_rao(columns_side)
+                product, gram = products.times(view.X, others), products.hadamard_gram(columns_side)
+            else:
+                others = self.part_of(loss.view, loss.left, factors[loss.left])
+                others = others if view.rows is None else others[view.rows]
+                product = products.transposed_times(view.X, others)
+                gram = products.hadamard_gram([others, *columns_side])
+                if columns_side:
+                    sizes = [self.sizes[a] for a in loss.column_axes]
+                    product = products.contracted(product, sizes, loss.column_axes.index(axis), columns_side)
+            gram, part = Frobenius.form(product, gram, self.weights[loss.view])
             rows = view.rows if on_rows else None
             grams.append((rows, _spread(gram, columns, width)))
             if cross is None and columns is None and rows is None:
@@ -102,26 +112,26 @@ class Problem:
         assert cross is not None
         return DataForm(_by_pattern(grams, self.sizes[axis]), cross)
 
-    def form(self, axis: str, factors: Factors, data: DataForm | None = None) -> Form:
-        """The whole waist for one axis at the current factors."""
+    def form(self, axis: str, factors: Factors, data: DataForm | None = None, *, by_rule: bool = False) -> Form:
+        """The whole waist for one axis at the current factors; ``by_rule`` parts it as the papers' rules do."""
         data = data or self.data_form(axis, factors)
         penalties = self.model.penalties_on(axis)
-        hold = self._norm_multiplier(axis, factors)
+        hold = self._norm_multiplier(axis, factors, by_rule)
         idle = self._idle(axis, data)
         if not penalties and hold is None and not len(idle):
             return Form(data.parts, data.cross)
         form = Form([(rows, gram.copy()) for rows, gram in data.parts], data.cross.copy())
         F, layout = factors[axis], self.model.layouts[axis]
         for penalty in penalties:
-            penalty.add_form(form, F, layout)
-        if form.coupling is not None and (form.curvature is not None or form.column_maximum is not None):
+            add_to(form, penalty, F, layout, by_rule)
+        if form.coupling is not None and (form.bends or form.column_maximum is not None):
             raise ModelError(
                 f"axis {axis!r} has mutual orthogonality together with a graph or a column maximum; "
                 "these penalties cannot be combined on one axis yet. Put them on different axes."
             )
         if hold is not None:
-            form.add_to_diagonal(np.maximum(hold, 0))
-            form.cross += (np.maximum(-hold, 0)[None, :] * F).astype(self.dtype)
+            form.add_to_diagonal(hold[0])
+            form.cross += (hold[1][None, :] * F).astype(self.dtype)
         if len(idle):
             form.freeze(idle, F)
         return form
@@ -133,45 +143,57 @@ class Problem:
         diagonal = np.max([np.diag(gram) for _, gram in data.parts], axis=0)
         return np.flatnonzero(diagonal <= NOTHING**2 * diagonal.max(initial=0))
 
-    def _norm_multiplier(self, axis: str, factors: Factors) -> Array | None:
+    def _norm_multiplier(self, axis: str, factors: Factors, by_rule: bool) -> tuple[Array, Array] | None:
         r"""Multiplier of the unit-norm constraint of each column of one column axis, or None where nothing holds it.
 
         The loss does not feel the scale of a component, the penalties do. At unit norm the derivative along the scale is
         :math:`\mu_j = \langle H_j, \nabla_{H_j} \rangle - \langle B_j, \nabla_{B_j} \rangle` of the penalties; adding
         :math:`\tfrac{\mu_j}{2}\lVert B_j\rVert^2` (its tangent where negative) makes a fixed point of the sweep a stationary
-        point of the *constrained* problem.
+        point of the *constrained* problem. Returned are its positive and negative parts; ``by_rule``, the two halves that it is
+        the difference of, as in the papers' :math:`Y_u = Y_{u+} - Y_{u-}`.
         """
         model = self.model
         if not model.has_unit_norm or axis not in model.column_axes:
             return None
         mine = model.layouts[axis]
-        total, found = np.zeros(mine.width), False
+        halves, found = np.zeros((2, mine.width)), False
         for other in model.axes:
-            penalties = model.penalties_on(other)
-            if not penalties:
+            if not model.penalties_on(other) or self._is_another_mode(other, axis):
                 continue
-            sign = 1.0 if other in model.row_axes else -1.0
-            radial = self._radial(other, factors[other])
+            radial = self._radial(other, factors[other], by_rule)
             theirs = model.layouts[other].slices()
             for name, columns in mine.slices().items():
                 if name in theirs:
-                    total[columns] += sign * radial[theirs[name]]
+                    halves[:, columns] += (radial if other in model.row_axes else radial[::-1])[:, theirs[name]]
                     found = True
-        return total if found else None
+        if not found:
+            return None
+        if not by_rule:
+            total = halves[0] - halves[1]
+            halves = np.stack([np.maximum(total, 0), np.maximum(-total, 0)])
+        return halves[0], halves[1]
 
-    def _radial(self, axis: str, F: Array) -> Array:
-        """<F_j, gradient of the penalties at F_j> for each column of one axis."""
+    def _is_another_mode(self, other: str, axis: str) -> bool:
+        """Whether two column axes are of one tensor, so that each has a norm of its own."""
+        return other != axis and any(other in loss.column_axes and axis in loss.column_axes for loss in self.model.losses)
+
+    def _radial(self, axis: str, F: Array, by_rule: bool) -> Array:
+        """Two nonnegative halves of <F_j, gradient of the penalties at F_j> for each column of one axis."""
         form = Form.zeros(F.shape[0], F.shape[1], F.dtype)
         for penalty in self.model.penalties_on(axis):
-            penalty.add_form(form, F, self.model.layouts[axis])
-        return np.einsum("ij,ij->j", F, form.gradient(F), dtype=np.float64)
+            add_to(form, penalty, F, self.model.layouts[axis], by_rule)
+        down = form.repulsion(F) + np.maximum(-form.cross, 0)
+        up = np.maximum(form.cross, 0) + (0 if form.pull is None else form.pull)
+        return np.stack([np.einsum("ij,ij->j", F, half, dtype=np.float64) for half in (down, up)])
 
     # ---------------------------------------------------------------- values
 
     def fit_of(self, axis: str, data: DataForm, F: Array) -> float:
-        """The losses of every view on a column axis, at F, from the data's gram and cross."""
+        """The losses of every view whose last column axis this is, at F, from the data's gram and cross."""
         constant = sum(
-            self.weights[loss.view] * self.squared_norms[loss.view] for loss in self.model.losses if axis == loss.right
+            self.weights[loss.view] * self.squared_norms[loss.view]
+            for loss in self.model.losses
+            if axis == loss.column_axes[-1]
         )
         return 0.5 * constant - products.inner(data.cross, F) + 0.5 * quadratic(data, F)
 
@@ -191,7 +213,7 @@ class Problem:
 
     def objective(self, factors: Factors) -> float:
         """The objective from scratch: losses and penalties. The loop reads the same number from its forms."""
-        fit = sum(self.fit_of(axis, self.data_form(axis, factors), factors[axis]) for axis in self.model.column_axes)
+        fit = sum(self.fit_of(axis, self.data_form(axis, factors), factors[axis]) for axis in self.model.last_axes)
         return fit + sum(self.penalty_values(factors).values())
 
     def violation(self, factors: Factors) -> float:
@@ -204,26 +226,37 @@ class Problem:
 
     # ---------------------------------------------------------------- scale
 
-    def scales(self, factors: Factors) -> dict[str, Array]:
-        """For each block, the norms of its components over all column axes; empty where the model fixes the scale itself.
+    def scales(self, factors: Factors) -> Factors:
+        """For each axis, what its columns are multiplied by to reach unit norm; empty where the model fixes the scale itself.
 
-        A component whose column side is zero has scale 1.
+        The norm of a component is that over all column axes together, a tensor's being the product of those of its modes;
+        the row side is multiplied by it. A component whose column side is zero stays as it is.
         """
         model = self.model
         if not model.has_unit_norm:
             return {}
+        multipliers: Factors = {}
         squared: dict[str, Array] = {}
-        for axis in model.column_axes:
-            norms = np.einsum("ij,ij->j", factors[axis], factors[axis], dtype=np.float64)
-            for name, columns in model.layouts[axis].slices().items():
+        for axis in dict.fromkeys(loss.right for loss in model.losses):
+            norms = column_norms(factors[axis])
+            slices = model.layouts[axis].slices()
+            for mode in (mode for loss in model.losses if loss.right == axis for mode in loss.modes):
+                size = np.sqrt(column_norms(factors[mode]))
+                multipliers[mode] = 1 / np.where(size > 0, size, 1.0)
+                multipliers[axis] = multipliers.get(axis, 1.0) * np.where(size > 0, size, 1.0)
+                norms = norms * size**2
+            for name, columns in slices.items():
                 squared[name] = squared.get(name, 0.0) + norms[columns]
-        return {name: np.sqrt(np.where(value > 0, value, 1.0)) for name, value in squared.items()}
+        scale = {name: np.sqrt(np.where(value > 0, value, 1.0)) for name, value in squared.items()}
+        for axis in (*model.row_axes, *dict.fromkeys(loss.right for loss in model.losses)):
+            whole = np.concatenate([scale[block.name] for block in model.layouts[axis].blocks])
+            multipliers[axis] = whole if axis in model.row_axes else multipliers.get(axis, 1.0) * (1 / whole)
+        return multipliers
 
-    def rescale(self, factors: Factors, scales: dict[str, Array]) -> None:
-        """Divide the column side of each component by its scale and multiply the row side, in place."""
-        for axis in self.model.axes if scales else ():
-            whole = np.concatenate([scales[block.name] for block in self.model.layouts[axis].blocks])
-            factors[axis] *= (whole if axis in self.model.row_axes else 1 / whole).astype(self.dtype)
+    def rescale(self, factors: Factors, multipliers: Factors) -> None:
+        """Multiply the columns of each axis, in place."""
+        for axis, whole in multipliers.items():
+            factors[axis] *= whole.astype(self.dtype)
 
     def normalise(self, factors: Factors) -> None:
         """Bring the column side of each component to unit norm and give its scale to the row side, in place."""
@@ -232,6 +265,17 @@ class Problem:
     def nbytes(self) -> int:
         """Bytes of one set of factors."""
         return sum(self.sizes[axis] * self.model.layouts[axis].width for axis in self.model.axes) * self.dtype.itemsize
+
+
+def add_to(form: Form, penalty: Penalty, F: Array, layout: Layout, by_rule: bool) -> None:
+    """Add a penalty to a form, parted as its published rule does where it has one and that is asked for."""
+    add_rule = getattr(penalty, "add_rule", None) if by_rule else None
+    (add_rule or penalty.add_form)(form, F, layout)
+
+
+def column_norms(F: Array) -> Array:
+    """Squared norms of the columns, in float64."""
+    return np.einsum("ij,ij->j", F, F, dtype=np.float64)
 
 
 def quadratic(data: DataForm, F: Array) -> float:
@@ -243,11 +287,10 @@ def quadratic(data: DataForm, F: Array) -> float:
 
 
 def projected(F: Array, form: Form, gradient: Array) -> float:
-    """Squared norm of the part of the gradient that the bounds do not hold back."""
-    free = np.where(F <= 0, np.minimum(gradient, 0), gradient)
-    if np.isfinite(form.upper):
-        free = np.where(form.upper <= F, np.maximum(gradient, 0), free)
-    return float(np.einsum("ij,ij->", free, free, dtype=np.float64))
+    """Squared norm of the part of the gradient that the bounds do not hold back; zero at a stationary point."""
+    if form.column_maximum is not None:
+        return coordinate_descent(F.copy(), form, 0)
+    return projected_square(F, gradient, form.upper)
 
 
 def _spread(gram: Array, columns: NDArray[np.intp] | None, width: int) -> Array:

@@ -37,6 +37,34 @@ def gram(F: Array) -> Array:
     return total
 
 
+def hadamard_gram(factors: list[Array]) -> Array:
+    """Gram of a Khatri–Rao product: the Hadamard product of the factors' grams."""
+    total = gram(factors[0])
+    for F in factors[1:]:
+        total = total * gram(F)
+    return total
+
+
+def khatri_rao(factors: list[Array]) -> Array:
+    """Column by column the Kronecker product, the last factor's rows fastest; a single factor itself."""
+    product = factors[0]
+    for F in factors[1:]:
+        product = (product[:, None, :] * F[None, :, :]).reshape(-1, F.shape[1])
+    return product
+
+
+def contracted(T: Array, sizes: list[int], keep: int, factors: list[Array]) -> Array:
+    """Multiply the unfolded modes of T (modes × k) with a factor each, but the kept one, column by column."""
+    k = T.shape[1]
+    T = T.reshape(*sizes, k)
+    after, before = factors[keep:], factors[:keep]
+    for F in reversed(after):
+        T = np.einsum("...ak,ak->...k", T, F)
+    for F in before:
+        T = np.einsum("a...k,ak->...k", T, F)
+    return np.ascontiguousarray(T)
+
+
 def inner(A: Array, B: Array) -> float:
     """<A, B>, summed in float64."""
     total = 0.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from vennmf.model.form import Array
+from vennmf.model.losses import Frobenius
 from vennmf.solvers import products
 from vennmf.solvers.problem import NOTHING, Factors, Problem
 
@@ -22,8 +23,8 @@ class Reviver:
         if not model.has_unit_norm:
             return
         empty: dict[str, Array] = {}
-        for axis in model.column_axes:
-            none: Array = np.logical_not(work[axis].any(axis=0))
+        for axis, modes in {loss.right: loss.modes for loss in model.losses}.items():
+            none: Array = np.logical_not(np.logical_and.reduce([work[a].any(axis=0) for a in (axis, *modes)]))
             for name, columns in model.layouts[axis].slices().items():
                 empty[name] = empty.get(name, True) & none[columns]
         for axis in model.axes if any(np.any(e) for e in empty.values()) else ():
@@ -70,11 +71,11 @@ class Reviver:
             factors[axis][:, self._column(axis, name, j)] = 0
         if len({loss.right for loss in losses}) == 1:
             loss = losses[int(self.rng.integers(len(losses)))]
-            factors[loss.right][:, self._column(loss.right, name, j)] = self._residual(factors, loss.view)
+            self._point(factors, loss, name, j, self._residual(factors, loss.view))
         else:  # shared rows: the residual of the same few items in every view
             rows = self.rng.choice(problem.sizes[losses[0].left], size=1)
             for loss in losses:
-                factors[loss.right][:, self._column(loss.right, name, j)] = self._residual(factors, loss.view, rows)
+                self._point(factors, loss, name, j, self._residual(factors, loss.view, rows))
         scales = problem.scales(factors)
         problem.rescale(factors, scales)
         found = all(factors[a][:, self._column(a, name, j)].any() for a in old if a in model.column_axes)
@@ -83,6 +84,13 @@ class Reviver:
         for axis, column in old.items():
             factors[axis][:, self._column(axis, name, j)] = column
         return False
+
+    def _point(self, factors: Factors, loss: Frobenius, name: str, j: int, direction: Array) -> None:
+        """Set a component's column side to a direction in the features; each mode of a tensor to its margin."""
+        whole = direction.reshape([self.problem.sizes[axis] for axis in loss.column_axes])
+        for n, axis in enumerate(loss.column_axes):
+            others = tuple(m for m in range(whole.ndim) if m != n)
+            factors[axis][:, self._column(axis, name, j)] = whole.sum(axis=others)
 
     def _residual(self, factors: Factors, view: str, items: Array | None = None) -> Array:
         """The positive part of what the worst fitted of a few random items leaves unexplained."""
@@ -96,7 +104,7 @@ class Reviver:
         if not len(rows):
             return np.zeros(X.shape[1], problem.dtype)
         L = problem.part_of(view, loss.left, factors[loss.left])
-        R = problem.part_of(view, loss.right, factors[loss.right])
+        R = products.khatri_rao([problem.part_of(view, axis, factors[axis]) for axis in loss.column_axes])
         left = L[rows] if seen is None else L[seen[rows]]
         rest = np.maximum(products.rows_of(X, rows) - left @ R.T, 0)
         return rest[int(np.argmax(np.einsum("ij,ij->i", rest, rest)))]
