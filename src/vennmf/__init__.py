@@ -17,7 +17,16 @@ _HOMES = {
     "vennmf.matrices": ("Axis", "View", "ViewSet"),
     "vennmf.matrices.build": ("load_sources",),
     "vennmf.sources": ("datasets",),
-    "vennmf.model": ("L1", "L2", "Box", "ColumnMaximum", "GraphSmooth", "LabelScatter", "MutuallyOrthogonal", "WithinScatter"),
+    "vennmf.model": (
+        "L1",
+        "L2",
+        "Box",
+        "ColumnMaximum",
+        "GraphSmooth",
+        "LabelScatter",
+        "MutuallyOrthogonal",
+        "WithinScatter",
+    ),
     "vennmf.errors": (
         "ConvergenceWarning",
         "DataWarning",

@@ -69,7 +69,7 @@ def test_every_mode_has_unit_norm_and_the_product_keeps_its_size():
 @pytest.mark.parametrize("solver", ["cd", "mu"])
 @pytest.mark.parametrize("penalties", [(), (L1(0.05),)])
 def test_objective_of_a_tensor_never_increases(solver, penalties):
-    X, bound = problem(penalties=penalties)
+    _, bound = problem(penalties=penalties)
     solution = minimise(bound, solver=solver, options=Options(max_iter=60, tol=0), rng=np.random.default_rng(0))
     objective = solution.history()["objective"]
     assert np.all(np.diff(objective) <= 1e-10 * objective[0])
@@ -82,7 +82,9 @@ def test_a_tensor_of_few_parts_is_found_again(shape):
     X = product([rng.random((size, 2)) for size in shape])
     views = ViewSet([View.of_tensor("data", X)])
     bound = Problem(Model.of(views, [Block("all", 2, ("data",))]), views)
-    solution = minimise(bound, n_init=3, options=Options(max_iter=2000, tol=1e-9, min_change=0), rng=np.random.default_rng(0))
+    solution = minimise(
+        bound, n_init=3, options=Options(max_iter=2000, tol=1e-9, min_change=0), rng=np.random.default_rng(0)
+    )
     assert 2 * solution.objective <= 1e-6
 
 

@@ -36,7 +36,9 @@ class Model:
             )
         for axis in (axis for loss in self.losses if loss.modes for axis in loss.column_axes):
             if sum(axis in loss.axes for loss in self.losses) > 1:
-                raise ModelError(f"axis {axis!r} is a mode of a tensor and belongs to another view too; it has one view.")
+                raise ModelError(
+                    f"axis {axis!r} is a mode of a tensor and belongs to another view too; it has one view."
+                )
         known = {*self.row_axes, *self.column_axes, "encodings", "components"}
         names = {block.name for block in self.blocks}
         for penalty in self.penalties:

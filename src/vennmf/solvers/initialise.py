@@ -19,7 +19,9 @@ INITS = ("random", "means", "nndsvd")
 def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.Generator) -> Factors:
     """Factors of every axis, scaled so that each view's product has the best length, at unit norm."""
     if isinstance(init, str) and init != "random" and any(loss.modes for loss in problem.model.losses):
-        raise ParameterError(f"init={init!r} starts from the rows of matrices; for a tensor use init='random' or a dict.")
+        raise ParameterError(
+            f"init={init!r} starts from the rows of matrices; for a tensor use init='random' or a dict."
+        )
     if isinstance(init, Mapping):
         factors = _given(problem, init)
     elif init == "random":

@@ -54,9 +54,7 @@ class Problem:
                 )
             self.squared_norms[loss.view] = squared
             self.weights[loss.view] = loss.weight if loss.weight is not None else 1.0 / squared
-        self._columns = {
-            (loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in loss.axes
-        }
+        self._columns = {(loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in loss.axes}
 
     def _picked(self, loss: Frobenius, axis: str) -> NDArray[np.intp] | None:
         layout = self.model.layouts[axis]
@@ -175,7 +173,9 @@ class Problem:
 
     def _is_another_mode(self, other: str, axis: str) -> bool:
         """Whether two column axes are of one tensor, so that each has a norm of its own."""
-        return other != axis and any(other in loss.column_axes and axis in loss.column_axes for loss in self.model.losses)
+        return other != axis and any(
+            other in loss.column_axes and axis in loss.column_axes for loss in self.model.losses
+        )
 
     def _radial(self, axis: str, F: Array, by_rule: bool) -> Array:
         """Two nonnegative halves of <F_j, gradient of the penalties at F_j> for each column of one axis."""

@@ -51,9 +51,10 @@ def group_by_group(F: Array, form: Form, n_sweeps: int) -> float:
                 seen = slice(None) if rows is None else rows
                 cross[seen] -= F[seen][:, rest] @ gram[np.ix_(rest, columns)]
             parts = [(rows, np.ascontiguousarray(gram[np.ix_(columns, columns)])) for rows, gram in form.parts]
-            bends = [] if values is None else [(None, values)]
-            part = np.ascontiguousarray(F[:, columns])
-            met = coordinate_descent(part, Form(parts, cross, bends=bends, upper=form.upper), 1)
+            part, mine = np.ascontiguousarray(F[:, columns]), Form(parts, cross, upper=form.upper)
+            if values is not None:
+                mine.add_curvature(values)
+            met = coordinate_descent(part, mine, 1)
             violation += met if n == 0 else 0.0
             F[:, columns] = part
     return violation
