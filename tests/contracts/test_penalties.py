@@ -4,7 +4,18 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from vennmf.model import L1, L2, Block, Box, ColumnMaximum, GraphSmooth, LabelScatter, Layout, MutuallyOrthogonal
+from vennmf.model import (
+    L1,
+    L2,
+    Block,
+    Box,
+    ColumnMaximum,
+    GraphSmooth,
+    LabelScatter,
+    Layout,
+    MutuallyOrthogonal,
+    WithinScatter,
+)
 from vennmf.model.form import Form
 
 N = 12
@@ -31,6 +42,9 @@ SMOOTH = [
     LabelScatter(LABELS, 0.8),
     LabelScatter(LABELS, 0.8, blocks=("shared",)),
     LabelScatter(np.full(N, -1), 0.8),
+    WithinScatter(LABELS, 0.8),
+    WithinScatter(LABELS, 0.8, blocks=("a", "b")),
+    WithinScatter(np.full(N, -1), 0.8),
 ]
 ALL = [*SMOOTH, Box(2.0), ColumnMaximum(0.5)]
 
@@ -58,8 +72,8 @@ def form_of(penalty, F):
 def bound(form, F):
     """The value of a form at F, up to a constant."""
     value = 0.5 * np.sum((F @ form.gram) * F) - np.sum(F * form.cross)
-    if form.curvature is not None:
-        value += 0.5 * np.sum(form.curvature[:, None] * F**2)
+    for columns, curvature in form.bends:
+        value += 0.5 * np.sum(curvature[:, None] * (F if columns is None else F[:, columns]) ** 2)
     if form.coupling is not None:
         value += 0.25 * np.sum(form.coupling * (F.T @ F) ** 2)
     return value

@@ -1,4 +1,4 @@
-"""Every penalty's form has its value's gradient at the current factor and nowhere lies below the penalty."""
+"""Penalties that read labels or graphs are those of the papers, and their rules divide the papers' halves."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,9 @@ import scipy.sparse as sp
 from vennmf.model.blocks import Block, Layout
 from vennmf.model.form import Form
 from vennmf.model.penalties import (
-    L1,
-    L2,
     ColumnMaximum,
     GraphSmooth,
     LabelScatter,
-    MutuallyOrthogonal,
     WithinScatter,
 )
 
@@ -28,34 +25,17 @@ def ring(n):
 
 
 PENALTIES = {
-    "L1": L1(0.7),
-    "L1 on one block": L1(0.7, blocks=("b",)),
-    "L2": L2(0.7),
-    "orthogonal": MutuallyOrthogonal(3.0),
     "smooth": GraphSmooth(ring(ROWS), 0.8),
     "smooth on one block": GraphSmooth(ring(ROWS), 0.8, blocks=("a",)),
     "rough": GraphSmooth(ring(ROWS), -0.8),
     "rough on one block": GraphSmooth(ring(ROWS), -0.8, blocks=("b",)),
     "scatter": LabelScatter(LABELS, 1.3),
     "scatter on one block": LabelScatter(LABELS, 1.3, blocks=("a",)),
-    "within": WithinScatter(LABELS, 1.3),
-    "within on one block": WithinScatter(LABELS, 1.3, blocks=("b",)),
 }
 
 
 def factor(seed=0):
     return np.random.default_rng(seed).random((ROWS, LAYOUT.width))
-
-
-def quadratic(form, F):
-    """The form's value, up to a constant."""
-    value = 0.5 * np.sum(F @ form.gram * F) - np.sum(form.cross * F)
-    for columns, d in form.bends:
-        part = F if columns is None else F[:, columns]
-        value += 0.5 * np.sum(d[:, None] * part**2)
-    if form.coupling is not None:
-        value += 0.25 * np.sum(form.coupling * (F.T @ F) ** 2)
-    return value
 
 
 def slopes(function, F, step=1e-6):
@@ -68,26 +48,6 @@ def slopes(function, F, step=1e-6):
 
 
 @pytest.mark.parametrize("name", PENALTIES)
-def test_gradient_of_the_form_is_that_of_the_value(name):
-    penalty, F = PENALTIES[name], factor()
-    form = Form.zeros(*F.shape)
-    penalty.add_form(form, F, LAYOUT)
-    expected = slopes(lambda Z: penalty.value(Z, LAYOUT), F)
-    assert np.max(np.abs(form.gradient(F) - expected)) <= 1e-7 * np.max(np.abs(expected))
-
-
-@pytest.mark.parametrize("name", PENALTIES)
-def test_the_form_lies_nowhere_below_the_penalty(name):
-    penalty, F = PENALTIES[name], factor()
-    form = Form.zeros(*F.shape)
-    penalty.add_form(form, F, LAYOUT)
-    offset = penalty.value(F, LAYOUT) - quadratic(form, F)
-    for seed in range(1, 40):
-        Z = 3 * factor(seed)
-        assert penalty.value(Z, LAYOUT) <= quadratic(form, Z) + offset + 1e-9
-
-
-@pytest.mark.parametrize("name", [n for n, p in PENALTIES.items() if hasattr(p, "add_rule")])
 def test_the_halves_of_a_rule_are_nonnegative_and_differ_by_the_gradient(name):
     penalty, F = PENALTIES[name], factor()
     form = Form.zeros(*F.shape)
