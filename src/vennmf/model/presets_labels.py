@@ -45,7 +45,9 @@ def mcl(
     if beta and between is not None:
         penalties.append(GraphSmooth(between, -beta))
     by_view = alpha if isinstance(alpha, Mapping) else dict.fromkeys(views, alpha)
-    penalties += [ColumnMaximum(by_view[view.name], on=view.features.name) for view in views.values() if by_view[view.name]]
+    penalties += [
+        ColumnMaximum(by_view[view.name], on=view.features.name) for view in views.values() if by_view[view.name]
+    ]
     if gamma:
         penalties.append(L1(gamma))
     return _all_share(views, n_components, penalties, weights)
