@@ -13,7 +13,7 @@ app = typer.Typer(
     name="vennmf",
     help="What your sources share, and what is theirs alone.\n\n"
     "Fit shared and private topics of several collections, then search, cluster and encode with them.",
-    epilog="Everywhere: -v says more, --debug shows the traceback of a failure.",
+    epilog="Start with: vennmf demo. Everywhere: -v says more, --debug shows the traceback of a failure.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
@@ -270,3 +270,14 @@ def datasets(
     from vennmf.cli import data as command
 
     command.datasets(name, fetch, Form.of(as_json, as_csv, as_parquet))
+
+
+@app.command()
+def demo(
+    no_open: Annotated[bool, typer.Option("--no-open", help="Do not open the explorer, where there is one.")] = False,
+    offline: Annotated[bool, typer.Option("--offline", help="Use planted data, no network.")] = False,
+) -> None:
+    """Real news of BBC and CNN: what both report, what only one does, a search with its reasons, clusters."""
+    from vennmf.cli import demo as command
+
+    command.demo(no_open=no_open, offline=offline)
