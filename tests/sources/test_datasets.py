@@ -5,12 +5,15 @@ import json
 import logging
 import subprocess
 import zipfile
+from urllib.error import URLError
 
 import numpy as np
 import pytest
+from sklearn.utils import Bunch
 
 import vennmf.sources.datasets as datasets
 from vennmf.errors import SourceError, StorageError
+from vennmf.sources.datasets import converters
 from vennmf.sources.datasets import fetch as fetching
 from vennmf.sources.datasets import files as filing
 from vennmf.sources.datasets.loaders import LOADERS
@@ -127,6 +130,30 @@ def test_without_a_network_one_line_says_what_to_do(no_data, monkeypatch):
         datasets.load("mirflickr25k")
 
 
+def test_newsgroups_come_through_scikit_learn_in_the_order_of_the_groups(no_data, monkeypatch):
+    def fetch_20newsgroups(data_home, subset, shuffle, n_retries):
+        names = [f"{data_home}/20news-bydate-{subset}/{name}" for name in ("sci.med/9", "rec.autos/21", "rec.autos/3")]
+        data = [f"{subset} {name[-1]}" for name in names]
+        return Bunch(data=data, target=[1, 0, 0], target_names=["rec.autos", "sci.med"], filenames=names)
+
+    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", fetch_20newsgroups)
+    assert datasets.info("newsgroups20").where == "through scikit-learn"
+    table = datasets.load("newsgroups20").tables["newsgroups20"]
+    assert table["id"].tolist()[:3] == ["train/rec.autos/3", "train/rec.autos/21", "train/sci.med/9"]
+    assert table["split"].tolist() == ["train"] * 3 + ["test"] * 3
+    assert table["text"].tolist()[-1] == "test 9"
+    assert datasets.info("newsgroups20").where == "here"
+
+
+def test_newsgroups_without_a_network_say_so(no_data, monkeypatch):
+    def fetch_20newsgroups(**_):
+        raise URLError("no route")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_20newsgroups", fetch_20newsgroups)
+    with pytest.raises(SourceError, match=r"no route.*check the network"):
+        datasets.load("newsgroups20")
+
+
 def test_a_damaged_file_is_named(news_wheel, no_data):
     datasets.load("news_channels_2017")
     path = no_data / "cache" / "datasets" / "news_channels_2017" / "news_channels_2017.jsonl.gz"
@@ -174,8 +201,8 @@ def test_raw_items_are_no_matrices_and_say_how_to_make_them(news_wheel):
     ],
 )
 def test_sections_are_read_from_addresses(outlet, url, section, label):
-    assert fetching.news_section(outlet, url) == section
-    assert fetching.news_label(outlet, section) == label
+    assert converters.news_section(outlet, url) == section
+    assert converters.news_label(outlet, section) == label
 
 
 @pytest.mark.slow

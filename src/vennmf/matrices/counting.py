@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vennmf.matrices.vocabulary import Vocabulary
 from vennmf.matrices.words import Analysis
-from vennmf.sources.rows import Pairs, Rows
+from vennmf.sources.rows import Pairs, Rows, numbering
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +43,12 @@ def count(rows: Rows, analysis: Analysis) -> Counts:
 
 def _tokenised(rows: Rows, analysis: Analysis) -> Pairs:
     """Every word of every text as a pair."""
-    codes: dict[str, int] = {}
+    codes = numbering()
     found, lengths = array("i"), array("i")
     for text in rows.texts or ():
         words = analysis.words(text)
         lengths.append(len(words))
-        found.extend([codes.setdefault(word, len(codes)) for word in words])
+        found.extend(map(codes.__getitem__, words))
     owners = np.repeat(np.arange(len(lengths), dtype=np.int32), np.frombuffer(lengths, np.int32))
     return Pairs(owners, np.frombuffer(found, np.int32), list(codes))
 

@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 
 from vennmf.errors import SourceError
 from vennmf.sources.rows import (
+    MAX_TAG,
     Columns,
     Pairs,
     Rows,
     check_tag,
+    numbering,
     refuse_unsplit,
     require_columns,
     require_distinct,
@@ -118,17 +120,17 @@ def layout(source: str, columns: Columns, cells: Iterable[Any], items: NDArray[n
 
 def explode(source: str, cells: Iterable[Any], split: str | None) -> Pairs:
     """Lists of tags, or text that holds lists, as pairs of item and tag."""
-    codes: dict[str, int] = {}
-    rows, found = array("i"), array("i")
+    codes = numbering()
+    found, lengths = array("i"), array("i")
     for row, cell in enumerate(cells):
-        for tag in tags_of(source, row, cell, split):
-            code = codes.get(tag)
-            if code is None:
-                check_tag(source, row, tag)
-                code = codes[tag] = len(codes)
-            rows.append(row)
-            found.append(code)
-    return Pairs(np.frombuffer(rows, np.int32), np.frombuffer(found, np.int32), list(codes))
+        tags = tags_of(source, row, cell, split)
+        lengths.append(len(tags))
+        found.extend(map(codes.__getitem__, tags))
+    rows = np.repeat(np.arange(len(lengths), dtype=np.int32), np.frombuffer(lengths, np.int32))
+    for tag, code in codes.items():
+        if len(tag) > MAX_TAG:
+            check_tag(source, int(rows[found.index(code)]), tag)
+    return Pairs(rows, np.frombuffer(found, np.int32), list(codes))
 
 
 def tags_of(source: str, row: int, cell: Any, split: str | None) -> list[str]:
@@ -144,6 +146,9 @@ def tags_of(source: str, row: int, cell: Any, split: str | None) -> list[str]:
         return [str(cell)]
     elif isinstance(cell, Mapping):
         raise SourceError(f"source {source!r}, row {row + 1:,}: expected a list of tags, found a dict.")
+    cell = list(cell)
+    if split is None and set(map(type, cell)) <= {str}:
+        return cell
     tags = []
     for tag in cell:
         if is_missing(tag):

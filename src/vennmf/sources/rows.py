@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -118,6 +119,13 @@ def refuse_unsplit(source: str, column: str, example: str) -> SourceError:
         "item= for a "
         "long table of one (item, tag) pair a row."
     )
+
+
+def numbering() -> dict[str, int]:
+    """A dict that numbers its keys as they are first asked for."""
+    codes: defaultdict[str, int] = defaultdict()
+    codes.default_factory = codes.__len__
+    return codes
 
 
 def check_tag(source: str, row: int, tag: str) -> None:

