@@ -1,0 +1,172 @@
+"""The engine against scikit-learn and against the papers' rules written plainly: a Markdown table of ratios, one run.
+
+    VENNMF_DATA=folder python benchmarks/engine.py
+
+Needs the data sets newsgroups20, mirflickr25k and nuswide_10k5. Every pair starts from the same factors, on the same
+data, in the same process; seconds are of this machine, the ratios are what counts.
+"""
+
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.decomposition import NMF
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+import vennmf as vn
+from vennmf.model import Model, sharing_pattern
+from vennmf.model.presets import rjsnmf
+from vennmf.solvers import Options, Problem
+from vennmf.solvers.initialise import initialise
+from vennmf.solvers.loop import Loop
+from vennmf.solvers.minimise import minimise
+from vennmf.solvers.sweeps import SWEEPS
+
+LONG = 200
+
+
+def newsgroups():
+    """18,846 × 52,295 tf-idf, float32."""
+    dataset = vn.datasets.load("newsgroups20")
+    texts = next(iter(dataset.tables.values()))["text"]
+    X = TfidfVectorizer(min_df=3, stop_words="english", dtype=np.float32).fit_transform(texts)
+    return sp.csr_array(X)
+
+
+def tags():
+    """Tags of MIRFlickr and NUS-WIDE over one vocabulary, tf-idf, float32."""
+    tables = {}
+    for name in ("mirflickr25k", "nuswide_10k5"):
+        table = next(iter(vn.datasets.load(name).tables.values()))
+        tables[name] = [str(row).split() for row in table["tags"]]
+    return vn.load_sources(
+        {"flickr": tables["mirflickr25k"], "nuswide": tables["nuswide_10k5"]}, tags=None, min_count=20
+    )
+
+
+def against_scikit_learn(X, k=50):
+    """Rows: one iteration with identical iterates, and the time to scikit-learn's objective after 200 of its iterations."""
+    problem = problem_of(X, k)
+    start = initialise(problem, "random", np.random.default_rng(0))
+    W, H = start["items:data"], np.ascontiguousarray(start["features"].T)
+    few = 10
+
+    def theirs(n):
+        began = time.perf_counter()
+        model = NMF(k, init="custom", max_iter=n, tol=0)
+        encodings = model.fit_transform(X, W=W.copy(), H=H.copy())
+        return time.perf_counter() - began, model, encodings
+
+    def ours(options):
+        factors = {name: F.copy() for name, F in start.items()}
+        return Loop(problem, factors, SWEEPS["cd"], options, np.random.default_rng(0)).run()
+
+    plain = Options(max_iter=few, tol=0, min_change=0, inner_sweeps=1, extrapolation=0, warm_start=0)
+    ours(plain)
+    rounds = [(theirs(1)[0], theirs(1 + few), ours(plain)) for _ in range(3)]
+    scikit = min((long[0] - short) / few for short, long, _ in rounds)
+    mine = min(float(np.median(np.diff(solution.history()["seconds"]))) for *_, solution in rounds)
+    difference = np.abs(
+        rounds[0][2].factors["features"].T[:, :2000]
+        - (lambda C: C / np.linalg.norm(C, axis=1, keepdims=True))(theirs(few)[1].components_)[:, :2000]
+    ).max()
+    print(
+        f"| one iteration, k = {k}, identical iterates (largest difference {difference:.0e}) | {scikit:.3f} s | {mine:.3f} s | {scikit / mine:.1f} × |"
+    )
+
+    seconds, model, encodings = theirs(LONG)
+    goal = problem.objective({"items:data": encodings, "features": np.ascontiguousarray(model.components_.T)})
+    solution = ours(Options(max_iter=LONG, tol=0, min_change=0))
+    history = solution.history()
+    there = np.flatnonzero(history["objective"] <= goal)
+    ours_seconds = float(history["seconds"][there[0]]) if len(there) else np.nan
+    relative = np.sqrt(2 * np.array([goal, history["objective"][-1]]) * problem.squared_norms["data"])
+    print(
+        f"| to scikit-learn's objective after {LONG} iterations (‖X − HBᵀ‖ = {relative[0]:.4f}; ours ends at {relative[1]:.4f}) "
+        f"| {seconds:.1f} s | {ours_seconds:.2f} s | {seconds / ours_seconds:.0f} × |"
+    )
+
+
+def problem_of(X, k):
+    views = vn.ViewSet([vn.View.of("data", X)])
+    return Problem(Model.of(views, sharing_pattern({"data": k}, ("data",))), views)
+
+
+def papers_rule(views, R, K, a, start, n_iter):
+    """Equations (6)–(9) of the paper in NumPy and SciPy, float64, columns normalised and H rescaled after each iteration."""
+    (x, X), (y, Y) = ((name, view.X.astype(np.float64)) for name, view in views.items())
+    wx, wy = 1 / (X.data @ X.data), 1 / (Y.data @ Y.data)
+    B = start["features"].astype(np.float64)
+    W, U, V = B[:, :K].copy(), B[:, K : R[0]].copy(), B[:, R[0] :].copy()
+    H, L = start[f"items:{x}"].astype(np.float64), start[f"items:{y}"].astype(np.float64)
+    alpha, beta, gamma = a / (K * U.shape[1]), a / (K * V.shape[1]), a / (U.shape[1] * V.shape[1])
+    tiny, seconds, values = 1e-300, [], []
+    began = time.perf_counter()
+    for _ in range(n_iter):
+        Hw, Hu, Lw, Lv = H[:, :K], H[:, K:], L[:, :K], L[:, K:]
+        XH, YL, HH, LL = X.T @ H, Y.T @ L, H.T @ H, L.T @ L
+        F, G = np.hstack([W, U]), np.hstack([W, V])
+        up = wx * XH[:, :K] + wy * YL[:, :K]
+        down = wx * (F @ HH[:, :K]) + wy * (G @ LL[:, :K]) + alpha * (U @ (U.T @ W)) + beta * (V @ (V.T @ W))
+        W *= up / (down + tiny)
+        F, G = np.hstack([W, U]), np.hstack([W, V])
+        U *= wx * XH[:, K:] / (wx * (F @ HH[:, K:]) + alpha * (W @ (W.T @ U)) + gamma * (V @ (V.T @ U)) + tiny)
+        G = np.hstack([W, V])
+        V *= wy * YL[:, K:] / (wy * (G @ LL[:, K:]) + beta * (W @ (W.T @ V)) + gamma * (U @ (U.T @ V)) + tiny)
+        F, G = np.hstack([W, U]), np.hstack([W, V])
+        H *= (X @ F) / (H @ (F.T @ F) + tiny)
+        L *= (Y @ G) / (L @ (G.T @ G) + tiny)
+        norms = [np.linalg.norm(part, axis=0) + tiny for part in (W, U, V)]
+        for part, norm in zip((W, U, V), norms, strict=True):
+            part /= norm
+        H *= np.concatenate([norms[0], norms[1]])
+        L *= np.concatenate([norms[0], norms[2]])
+        seconds.append(time.perf_counter() - began)
+        del Hw, Hu, Lw, Lv
+    values = {f"items:{x}": H, f"items:{y}": L, "features": np.hstack([W, U, V])}
+    return seconds, values
+
+
+def against_the_papers_rule(views, R=(65, 56), K=40):
+    names = views.names
+    for a in (0, 100):
+        problem = Problem(rjsnmf(views, dict(zip(names, R, strict=True)), K, a), views)
+        ratios, ours_seconds, theirs_seconds, ends = [], [], [], []
+        for seed in range(3):
+            start = initialise(problem, "random", np.random.default_rng(seed).spawn(1)[0])
+            seconds, factors = papers_rule(views, R, K, a, start, LONG)
+            goal = problem.objective({axis: F.astype(np.float32) for axis, F in factors.items()})
+            solution = minimise(
+                problem, options=Options(max_iter=LONG, tol=0, min_change=0), rng=np.random.default_rng(seed)
+            )
+            history = solution.history()
+            there = np.flatnonzero(history["objective"] <= goal)
+            found = float(history["seconds"][there[0]]) if len(there) else np.nan
+            ratios.append(seconds[-1] / found)
+            ours_seconds.append(found)
+            theirs_seconds.append(seconds[-1])
+            ends.append((goal, history["objective"][-1]))
+        goal, end = np.mean(ends, axis=0)
+        name = "RJSNMF, a = 100" if a else "JSNMF"
+        print(
+            f"| {name}, to the objective of {LONG} iterations of the paper's rule ({goal:.4f}; ours ends at {end:.4f}; 3 seeds) "
+            f"| {np.mean(theirs_seconds):.1f} s | {np.mean(ours_seconds):.2f} s | {np.mean(ratios):.0f} × ({min(ratios):.0f}–{max(ratios):.0f}) |"
+        )
+
+
+def main():
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    X = newsgroups()
+    print(f"20 Newsgroups {X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} nonzeros, float32\n")
+    print("| what | peer | vennmf | ratio |\n| --- | --- | --- | --- |")
+    against_scikit_learn(X)
+    views = tags()
+    shapes = "; ".join(f"{name} {v.shape[0]:,} × {v.shape[1]:,}, {v.nnz:,} nonzeros" for name, v in views.items())
+    against_the_papers_rule(views)
+    print(f"\nTags: {shapes}, float32 (the rule in float64)")
+
+
+if __name__ == "__main__":
+    main()
