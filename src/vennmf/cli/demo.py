@@ -203,7 +203,8 @@ def _against_sections(story: Story, views: Any, source: str, labels: Any, k: int
     import vennmf
     from vennmf.evaluation import nmi
 
-    alone, joint = [], []
+    alone: list[float] = []
+    joint: list[float] = []
     for seed in range(SEEDS):
         single = vennmf.NMF(story.n_components, random_state=seed).fit({source: views[source].X})
         both = vennmf.RJSNMF(story.n_components, story.n_shared, random_state=seed).fit(views)
