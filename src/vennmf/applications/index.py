@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 GROUP = 1024
+BAND = 65_536
+"""Items whose scores are added up at a time, so that they stay in cache while the columns stream by."""
 NEGLIGIBLE = 1e-3
 """An encoding shorter than this, relative to the median, says nothing: its direction is rounding."""
 
@@ -16,16 +18,17 @@ NEGLIGIBLE = 1e-3
 class Index:
     """Encodings of one source, ready for cosine with queries on any of their columns.
 
-    The encodings are kept in float32 and in their order, not scaled, and not copied where they already are float32; one
-    length for each item stands beside them. It is the length of the whole encoding also where a query has only some of
-    the columns: an item with next to nothing there must not look like a perfect match.
+    The encodings are kept by columns in float32, not scaled, and one length for each item stands beside them: a query
+    folded in by nonnegative least squares has few topics, and only their columns are read. The length is that of the
+    whole encoding also where a query has only some of the columns: an item with next to nothing there must not look
+    like a perfect match.
     """
 
     def __init__(self, encodings: Array) -> None:
-        self.H = np.ascontiguousarray(encodings, dtype=np.float32)
-        norms = np.sqrt(np.einsum("ij,ij->i", self.H, self.H))
+        self.H = np.asfortranarray(encodings, dtype=np.float32)
+        norms = np.sqrt(np.einsum("ij,ij->i", encodings, encodings))
         typical = float(np.median(norms[norms > 0])) if norms.any() else 1.0
-        self.inverse_norms = np.divide(1, np.maximum(norms, NEGLIGIBLE * typical), dtype=np.float32)
+        self.inverse_norms = np.divide(1, np.maximum(norms, NEGLIGIBLE * typical)).astype(np.float32)
 
     def __len__(self) -> int:
         return len(self.H)
@@ -33,10 +36,17 @@ class Index:
     def cosines(self, queries: Array, columns: NDArray[np.intp]) -> Array:
         """Cosine of each query (a row, on the given columns, zero on all others) with each item: queries × items."""
         norms = np.linalg.norm(queries, axis=1, keepdims=True)
-        whole = np.zeros((len(queries), self.H.shape[1]), np.float32)
-        whole[:, columns] = np.divide(queries, norms, out=np.zeros_like(queries), where=norms > 0)
-        scores = (self.H @ whole[0])[None] if len(whole) == 1 else whole @ self.H.T
-        scores *= self.inverse_norms
+        unit = np.divide(queries, norms, out=np.zeros_like(queries), where=norms > 0).astype(np.float32)
+        scores = np.zeros((len(queries), len(self)), np.float32)
+        for query, row in zip(unit, scores, strict=True):
+            used = np.flatnonzero(query)
+            for start in range(0, len(self), BAND):
+                band = row[start : start + BAND]
+                term = np.empty_like(band)
+                for part in used:
+                    np.multiply(self.H[start : start + BAND, columns[part]], query[part], out=term)
+                    band += term
+            row *= self.inverse_norms
         return scores
 
 

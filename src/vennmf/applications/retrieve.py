@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 REASONS = 3
-BATCH = 256
+BATCH = 16_000_000
+"""Scores held at once while many queries are answered."""
+
 NO_WORDS: NDArray[np.intp] = np.empty(0, dtype=np.intp)
 
 
@@ -113,8 +115,9 @@ class Retriever:
         names = self.model.sources_ if source is None else (source,)
         check_sources(self.model, *names, *([via] if via else []))
         results: list[Hits] = []
-        for start in range(0, len(queries), BATCH):
-            read = {name: self._read(queries[start : start + BATCH], via or name) for name in names}
+        step = max(1, BATCH // max(len(self.model.encodings_[name]) for name in names))
+        for start in range(0, len(queries), step):
+            read = {name: self._read(queries[start : start + step], via or name) for name in names}
             found = {name: self._find(name, read[name], top, part, via, weight) for name in names}
             for n in range(len(read[names[0]])):
                 merged = [hit for name in names for hit in found[name][n]]
