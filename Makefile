@@ -16,11 +16,12 @@ $(READY): pyproject.toml requirements/dev.txt
 demo: $(READY)  ## a real story in a minute
 	@$(BIN)/vennmf demo
 
-test: $(READY)  ## the suite, without what is slow
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+test: $(READY)  ## the suite, without what is slow, and the code of every page
+	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest docs README.md
 
 test-all: $(READY)  ## the suite, with what is slow
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m ''
+	$(BIN)/python -m pytest -n auto -m ''
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -38,7 +39,7 @@ bench: $(READY)  ## the tables of docs/benchmarks.md
 	$(BIN)/python benchmarks/run.py
 
 docs: $(READY)  ## run the code of every page
-	$(BIN)/python -m pytest -n auto --dist loadgroup docs README.md
+	$(BIN)/python -m pytest docs README.md
 
 pin: $(READY)  ## write requirements/dev.txt anew from pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade -e '.[dev]'
