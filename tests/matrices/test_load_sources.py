@@ -3,6 +3,8 @@
 import gzip
 import json
 import sqlite3
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -292,7 +294,7 @@ def test_large_files_keep_their_order_with_several_threads(tmp_path):
 
 
 def test_without_duckdb_lists_and_tables_work_and_files_name_the_command(monkeypatch, tmp_path):
-    monkeypatch.setitem(__import__("sys").modules, "duckdb", None)
+    monkeypatch.setitem(sys.modules, "duckdb", None)
     assert vn.load_sources({"a": frame(), "b": OTHER}, tags="tags", item="id").names == ("a", "b")
     assert vn.load_sources({"a": write_sqlite(tmp_path / "a.db")}, tags="tags").names == ("a",)
     with pytest.raises(MissingDependencyError, match=r'pip install "vennmf\[app\]"'):
@@ -326,3 +328,18 @@ def test_planted_tags_come_back_as_the_pattern_of_their_matrix():
     for name, X in truth.sources.items():
         columns = [list(truth.words).index(word) for word in found[name].features.ids]
         np.testing.assert_array_equal(found[name].X.toarray(), (X.toarray() > 0)[:, columns])
+
+
+def test_the_order_of_a_long_table_changes_no_bit_of_its_sums():
+    rng = np.random.default_rng(0)
+    items = np.repeat(["x", "y"], 400)
+    table = pd.DataFrame({"id": items, "tag": rng.choice(list("abcd"), 800), "n": rng.random(800)})
+    shuffled = pd.concat([table.iloc[[0, 799]], table.iloc[1:799].sample(frac=1, random_state=0)])
+    options = {"tags": "tag", "item": "id", "weight": "n", "weighting": "counts", "dtype": np.float64}
+    same(vn.load_sources({"s": shuffled}, **options), vn.load_sources({"s": table}, **options))
+
+
+def test_reading_sources_imports_nothing_heavy_before_it_is_needed():
+    code = "import sys, vennmf as vn; vn.load_sources, vn.datasets; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"duckdb", "polars", "matplotlib", "typer"} & set(loaded)
