@@ -60,6 +60,20 @@ def test_coupled_sweep_visits_the_iterates_of_its_twin(shape, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("weight", [0, 0.3, 1e4])
+def test_column_sweep_visits_the_iterates_of_its_twin(shape, dtype, weight):
+    F, G, C = form(*shape, dtype)
+    weights = np.linspace(0.5, 1.5, shape[1]) * weight
+    mine, theirs = F.copy(), F.astype(np.float64)
+    violation = kernels.sweep_column_maximum(mine, G, C, weights, 2)
+    wide = (a.astype(np.float64) for a in (G, C))
+    expected = reference.sweep_column_maximum(theirs, *wide, weights, 2)
+    np.testing.assert_allclose(mine, theirs, **close(dtype))
+    np.testing.assert_allclose(violation, expected, rtol=1e-4 if dtype == np.float32 else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("k", [1, 5, 16, 17, 50, 100, 130])
 def test_sparse_products_equal_those_of_scipy(k, index, dtype):

@@ -1,8 +1,8 @@
 """Arrays in, arrays out: the inner loops, compiled, and their readable NumPy twins."""
 
+from vennmf.solvers.kernels.column_maximum import sweep_column_maximum
 from vennmf.solvers.kernels.coupled import sweep_coupled
 from vennmf.solvers.kernels.products import row_gram, sparse_times_dense, transposed_times_dense
-from vennmf.solvers.kernels.reference import sweep_column_maximum
 from vennmf.solvers.kernels.rows import nnls_rows
 from vennmf.solvers.kernels.sweeps import sweep
 from vennmf.solvers.kernels.threads import n_threads, threads
