@@ -6,10 +6,12 @@ Made for rows that end with few positive entries, run to the optimum of each row
 import numpy as np
 from numba import njit
 
-from vennmf.solvers.kernels.sweeps import contiguous
+from vennmf.solvers.kernels.lanes import BYTES, lanes_of, load, spread_number, store
+from vennmf.solvers.kernels.sweeps import aligned, contiguous
 from vennmf.solvers.kernels.threads import share
 
 WORTH_A_THREAD = 200_000  # multiplications that outweigh waking another thread
+SETTLED, PAUSE = 2, 40  # an exact solve after so many passes without, or with, a change of the positive entries
 
 
 def nnls_rows(F, G, C, tol, max_sweeps):
@@ -18,21 +20,23 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     if not n_rows or not k:
         return 0.0
     contiguous(F, "F")
-    G = np.ascontiguousarray(G, dtype=np.float64)
+    G = np.pad(np.asarray(G, dtype=np.float64), ((0, 0), (0, -k % (BYTES // 8))))
     C = np.ascontiguousarray(C, dtype=F.dtype)
     ratios = np.empty(n_rows)
 
     def rows(first, last):
-        _solve_rows(F, G, C, float(tol), max_sweeps, ratios, first, last)
+        g = aligned(G.shape[1], np.dtype(np.float64))
+        g[:] = 0
+        _solve_rows(F, G, C, float(tol), max_sweeps, g, ratios, first, last)
 
     share(rows, n_rows, 1 + WORTH_A_THREAD // (k * k))
     return float(ratios.max())
 
 
 @njit(nogil=True, cache=True)
-def _solve_rows(F, G, C, tol, max_sweeps, ratios, first, last):
+def _solve_rows(F, G, C, tol, max_sweeps, g, ratios, first, last):
     k = F.shape[1]
-    f, g, c = np.empty(k), np.empty(k), np.empty(k)
+    f, c = np.empty(k), np.empty(k)
     support, factor, trial = np.empty(k, dtype=np.int64), np.empty((k, k)), np.empty(k)
     for i in range(first, last):
         for t in range(k):
@@ -45,25 +49,38 @@ def _solve_rows(F, G, C, tol, max_sweeps, ratios, first, last):
 
 @njit(nogil=True, cache=True)
 def _solve_row(f, g, c, G, tol, max_sweeps, support, factor, trial):
-    """Minimise 1/2 f G f - c f over f >= 0; returns the projected gradient's norm relative to its first."""
+    """Minimise 1/2 f G f - c f over f >= 0; returns the projected gradient's norm relative to its first.
+
+    Passes find out which entries are positive; now and then the best values of those are computed at once.
+    """
     _gradient(f, g, c, G)
-    start = _violation(f, g)
-    if start == 0:
-        return 0.0
+    start = left = _violation(f, g)
     goal = tol * tol * start
-    changed, patience = 0, 2
-    for n in range(max_sweeps):
-        switched, met = _pass_over_row(f, g, G)
-        changed = n + 1 if switched else changed
-        if met <= goal or n + 1 - changed >= patience:
-            patience *= 2
-            changed = n + 1
-            if _solve_on_support(f, c, G, support, factor, trial):
-                _gradient(f, g, c, G)
-            if _violation(f, g) <= goal:
-                break
-    _gradient(f, g, c, G)
-    return np.sqrt(_violation(f, g) / start)
+    settled, wait = 0, PAUSE
+    for _ in range(max_sweeps):
+        if left <= goal:
+            break
+        switched, left = _pass_over_row(f, g, G)
+        settled = 0 if switched else settled + 1
+        wait -= 1
+        if left > goal and settled < SETTLED and wait:
+            continue
+        settled, wait = 0, PAUSE
+        _solve_on_support(f, c, G, support, factor, trial)
+        _gradient(f, g, c, G)
+        left = _violation(f, g)
+    if left > goal:
+        _gradient(f, g, c, G)
+        left = _violation(f, g)
+    return np.sqrt(left / start) if start > 0 else 0.0
+
+
+@njit(nogil=True, cache=True)
+def _add_line(g, step, G, t):
+    """g += step * G[t]; G is padded to whole vectors."""
+    w, much = lanes_of(g), spread_number(step)
+    for j in range(0, g.size, w):
+        store(g, j, load(g, j) + much * load(G, t * g.size + j))
 
 
 @njit(nogil=True, cache=True)
@@ -73,8 +90,7 @@ def _gradient(f, g, c, G):
         g[t] = -c[t]
     for t in range(f.size):
         if f[t] != 0:
-            for j in range(f.size):
-                g[j] += f[t] * G[t, j]
+            _add_line(g, f[t], G, t)
 
 
 @njit(nogil=True, cache=True)
@@ -101,21 +117,51 @@ def _pass_over_row(f, g, G):
         if step != 0:
             switched |= (new == 0) != (old == 0)
             f[t] = new
-            for j in range(f.size):
-                g[j] += step * G[t, j]
+            _add_line(g, step, G, t)
     return switched, met
 
 
 @njit(nogil=True, cache=True)
 def _solve_on_support(f, c, G, support, factor, trial):
-    """Replace f by the exact minimiser among the vectors with its support, if that is positive and unique."""
-    n = 0
-    for t in range(f.size):
-        if f[t] > 0:
-            support[n] = t
-            n += 1
-    if not _factorise(G, support, n, factor):
-        return False
+    """Move f to the exact minimiser over its positive entries, dropping those that reach zero on the way.
+
+    Each stretch goes straight towards a minimiser, so the value never rises (Lawson and Hanson's inner loop).
+    """
+    while True:
+        n = 0
+        for t in range(f.size):
+            if f[t] > 0:
+                support[n] = t
+                n += 1
+        if not _solve(G, c, support, n, factor, trial):
+            return
+        stretch, first = 1.0, -1
+        for a in range(n):
+            old = f[support[a]]
+            if trial[a] <= 0 and old <= stretch * (old - trial[a]):
+                stretch, first = old / (old - trial[a]), a
+        for a in range(n):
+            t = support[a]
+            f[t] = max(0.0, f[t] + stretch * (trial[a] - f[t])) if first >= 0 else trial[a]
+        if first < 0:
+            return
+        f[support[first]] = 0
+
+
+@njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})
+def _solve(G, c, support, n, factor, trial):
+    """trial = the solution of G trial = c on the support, by Cholesky; False where G is not safely positive."""
+    for a in range(n):
+        for b in range(a + 1):
+            total = G[support[a], support[b]]
+            for j in range(b):
+                total -= factor[a, j] * factor[b, j]
+            if a > b:
+                factor[a, b] = total * factor[b, b]
+            elif total > 1e-12 * G[support[a], support[a]]:
+                factor[a, a] = 1 / np.sqrt(total)  # the diagonal is kept inverted
+            else:
+                return False
     for a in range(n):
         total = c[support[a]]
         for j in range(a):
@@ -126,25 +172,4 @@ def _solve_on_support(f, c, G, support, factor, trial):
         for j in range(a + 1, n):
             total -= factor[j, a] * trial[j]
         trial[a] = total * factor[a, a]
-        if not trial[a] > 0:
-            return False
-    for a in range(n):
-        f[support[a]] = trial[a]
-    return True
-
-
-@njit(nogil=True, cache=True)
-def _factorise(G, support, n, factor):
-    """Cholesky factor of G on the support, its diagonal inverted; False where it is not safely positive."""
-    for a in range(n):
-        for b in range(a + 1):
-            total = G[support[a], support[b]]
-            for j in range(b):
-                total -= factor[a, j] * factor[b, j]
-            if a > b:
-                factor[a, b] = total * factor[b, b]
-            elif total > 1e-12 * G[support[a], support[a]]:
-                factor[a, a] = 1 / np.sqrt(total)
-            else:
-                return False
     return True
