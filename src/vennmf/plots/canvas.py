@@ -34,8 +34,8 @@ def axes(ax: Axes | None = None, *, width: float = 4.6, height: float = 3.2) -> 
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
     for label in (ax.xaxis.label, ax.yaxis.label):
-        label.set_size(9)
-    ax.title.set_size(10)
+        label.set_fontsize(9)
+    ax.title.set_fontsize(10)
     return ax
 
 
@@ -58,3 +58,10 @@ def percent(ax: Axes, axis: str = "y") -> None:
     from matplotlib.ticker import PercentFormatter
 
     (ax.yaxis if axis == "y" else ax.xaxis).set_major_formatter(PercentFormatter(1.0, decimals=None))
+
+
+def whole_numbers(ax: Axes) -> None:
+    """Ticks of the horizontal axis at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))

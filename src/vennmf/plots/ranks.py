@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from vennmf.plots.canvas import MARKERS, axes, colour_of, legend, percent
+from vennmf.plots.canvas import MARKERS, axes, colour_of, legend, percent, whole_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ def rank_curves(suggestion: Any, *, ax: Axes | None = None) -> Axes:
         what = f"{at} shared" if name == "shared" else f"{name}: {at}"
         ax.plot([at], [predicted[at]], marker, color=colours[name], ms=9, mfc="white", mew=2, label=what, zorder=3)
     ax.set(xlabel="components", ylabel="held-out entries predicted")
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    whole_numbers(ax)
     percent(ax)
     legend(ax, loc="lower right")
     return ax
