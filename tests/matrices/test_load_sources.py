@@ -322,6 +322,15 @@ def test_a_named_data_set_brings_its_columns():
     assert list(vn.load_sources(dataset)["x"].features.ids) == ["and", "more", "rain"]
 
 
+def test_a_data_set_of_named_matrices_is_read_and_one_of_views_is_not():
+    X = np.asarray([[1.0, 0], [0, 2]])
+    named = {"matrices": {"x": X}, "features": {"x": np.asarray(["b", "a"], object)}}
+    found = vn.load_sources(vn.datasets.Dataset("n", "t", "l", "c", "features", **named), weighting="counts")
+    np.testing.assert_array_equal(found["x"].X.toarray(), [[0, 1], [2, 0]])
+    with pytest.raises(SourceError, match=r"dataset.views\(\)"):
+        vn.load_sources(vn.datasets.Dataset("n", "t", "l", "c", "items", **named))
+
+
 def test_planted_tags_come_back_as_the_pattern_of_their_matrix():
     truth = vn.datasets.planted({"all": 2, "a": 1, "b": 1}, 40, 24, sparse=True, random_state=0)
     found = vn.load_sources(truth.tags(), weighting="binary", dtype=np.float64)

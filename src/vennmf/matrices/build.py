@@ -117,9 +117,11 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
 def _unpack(sources: Any) -> tuple[dict[str, Any], dict[str, str]]:
     """The sources by name, and what their columns mean where a named data set says so."""
     if hasattr(sources, "tables") and hasattr(sources, "columns") and hasattr(sources, "licence"):
-        if not sources.tables:
-            raise SourceError(f"data set {sources.name!r} has no tables; its matrices are in dataset.views().")
-        return dict(sources.tables), dict(sources.columns)
+        if sources.tables:
+            return dict(sources.tables), dict(sources.columns)
+        if sources.shares != "features" or not set(sources.matrices) <= set(sources.features):
+            raise SourceError(f"data set {sources.name!r} has no words to read; its matrices are in dataset.views().")
+        return {name: (X, sources.features[name]) for name, X in sources.matrices.items()}, {}
     if not isinstance(sources, Mapping):
         raise SourceError(
             f"sources must be a dict of names and data, such as {{'bbc': 'bbc.jsonl'}}; found {type(sources).__name__}."
