@@ -8,6 +8,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "vennmf.estimators.joint": ("JSNMF", "NMF", "RJSNMF", "VennNMF"),
     "vennmf.estimators.pjmf": ("PJMF",),
+    "vennmf.estimators.mcl": ("MCL",),
+    "vennmf.estimators.n2s2l": ("N2S2L",),
     "vennmf.estimators.storage": ("load",),
     "vennmf.estimators.callbacks": ("JsonLog", "Progress", "StopWhen"),
     "vennmf.applications.retrieve": ("Retriever",),

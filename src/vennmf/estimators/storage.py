@@ -21,6 +21,8 @@ FORMAT = 1
 CLASSES: dict[str, str] = {
     **dict.fromkeys(("NMF", "JSNMF", "RJSNMF", "VennNMF"), "vennmf.estimators.joint"),
     "PJMF": "vennmf.estimators.pjmf",
+    "MCL": "vennmf.estimators.mcl",
+    "N2S2L": "vennmf.estimators.n2s2l",
 }
 """The classes that a file may hold, and where each lives. A new estimator is added here."""
 

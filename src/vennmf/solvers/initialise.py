@@ -10,8 +10,9 @@ import scipy.sparse.linalg as spla
 
 from vennmf.errors import ParameterError
 from vennmf.model.form import Array
+from vennmf.model.penalties import Box
 from vennmf.solvers import products
-from vennmf.solvers.problem import Factors, Problem
+from vennmf.solvers.problem import Factors, Problem, quadratic
 
 INITS = ("random", "means", "nndsvd")
 
@@ -34,6 +35,7 @@ def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.G
         raise ParameterError(f"init={init!r}; expected one of {', '.join(map(repr, INITS))} or a dict of factors.")
     if not isinstance(init, Mapping):
         _scale_to_fit(problem, factors)
+        _stretch(problem, factors)
     problem.normalise(factors)
     return factors
 
@@ -170,3 +172,27 @@ def _scale_to_fit(problem: Problem, factors: Factors) -> None:
         product = sum(float(np.sum(gram * products.gram(F if rows is None else F[rows]))) for rows, gram in data.parts)
         if product > 0:
             F *= np.asarray(max(products.inner(data.cross, F), 0.0) / product, problem.dtype)
+
+
+def _stretch(problem: Problem, factors: Factors) -> None:
+    """Where a box bounds the row side, let each component's largest row entry reach it and each view have its own length.
+
+    A penalty on the column side weighs least there; from a small row side it would wipe out components at once.
+    """
+    model = problem.model
+    upper = min((p.upper for p in model.penalties if isinstance(p, Box)), default=np.inf)
+    if not np.isfinite(upper):
+        return
+    largest: Factors = {}
+    for axis in model.row_axes:
+        for name, columns in model.layouts[axis].slices().items():
+            found = factors[axis][:, columns].max(axis=0) / upper
+            largest[name] = np.maximum(largest.get(name, 0.0), found)
+    for axis in model.axes:
+        whole = np.concatenate([largest[block.name] for block in model.layouts[axis].blocks])
+        whole = np.where(whole > 0, whole, 1.0)
+        factors[axis] *= (1 / whole if axis in model.row_axes else whole).astype(problem.dtype)
+    for axis in model.column_axes:
+        F, data = factors[axis], problem.data_form(axis, factors)
+        length = quadratic(data, F)
+        F *= np.asarray(max(products.inner(data.cross, F), 0.0) / length if length > 0 else 1.0, problem.dtype)
