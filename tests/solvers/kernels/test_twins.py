@@ -92,6 +92,16 @@ def test_sparse_products_equal_those_of_scipy(k, index, dtype):
             np.testing.assert_allclose(out, expected, **close(dtype))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [*SHAPES, (0, 5), (2500, 1), (2500, 70), (1025, 130)])
+def test_gram_equals_the_product(shape, dtype):
+    F = np.random.default_rng(0).random(shape).astype(dtype)
+    gram = kernels.row_gram(F)
+    assert gram.dtype == np.float64
+    assert np.array_equal(gram, gram.T)
+    np.testing.assert_allclose(gram, reference.row_gram(F), rtol=3e-6 if dtype == np.float32 else 1e-13)
+
+
 def test_columns_out_of_order_are_not_lost():
     rng = np.random.default_rng(0)
     X = sparse.random_array((400, 5000), density=0.1, format="csr", rng=rng)
@@ -136,7 +146,7 @@ def test_the_same_bits_at_any_number_of_threads(dtype):
         ]
         kernels.sparse_times_dense(X.data, X.indices, X.indptr, B, gathered)
         kernels.transposed_times_dense(X.data, X.indices, X.indptr, F, scattered)
-        return [np.array(numbers), swept, coupled, solved, gathered, scattered]
+        return [np.array(numbers), kernels.row_gram(F), swept, coupled, solved, gathered, scattered]
 
     with kernels.threads(1):
         alone = everything()

@@ -57,12 +57,6 @@ def transposed_times_dense(data, indices, indptr, F, out):
     return out
 
 
-def row_gram(F):
-    """F^T F, summed in float64."""
-    wide = F.astype(np.float64, copy=False)
-    return wide.T @ wide
-
-
 def widened(B, dtype):
     """B, contiguous, with zero columns up to the width of a vector."""
     missing = BYTES // dtype.itemsize - B.shape[1]
