@@ -12,6 +12,9 @@ from vennmf.matrices.encoder import Encoder
 from vennmf.matrices.vocabulary import Vocabulary
 from vennmf.matrices.words import Analysis
 
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
 TEXTS = {
     "bbc": ["Rain in Spain and more rain", "The vote in Scotland", "Football in Spain"],
     "cnn": ["The vote in Ohio", "Ohio rain", "A storm of rain, again"],
@@ -70,6 +73,19 @@ def test_new_items_come_as_tables_with_ids_and_metadata(tmp_path):
         np.testing.assert_array_equal(new.X.toarray(), found["x"].X[[1]].toarray())
     assert found.encoders["x"].encode(pd.DataFrame({"tags": [["sky"]]})).nnz == 1
     assert found.encoders["x"].encode([["sky", "sea"], []]).nnz == 2
+
+
+@pytest.mark.parametrize("make", [list, tuple, pd.Series, np.asarray, pl.Series, pa.array])
+def test_a_column_of_texts_is_read_from_any_library(news, make):
+    X = news.encoders["cnn"].encode(make(TEXTS["cnn"]))
+    np.testing.assert_array_equal(X.toarray(), news["cnn"].X.toarray())
+
+
+@pytest.mark.parametrize("make", [list, pd.Series, pl.Series, pa.array])
+def test_a_column_of_tag_lists_is_read_from_any_library(make):
+    lists = [["sea", "sky"], ["sky"]]
+    found = vn.load_sources({"a": make(lists)})
+    np.testing.assert_array_equal(found["a"].X.toarray(), vn.load_sources({"a": lists})["a"].X.toarray())
 
 
 def test_new_items_of_the_other_kind_are_refused():

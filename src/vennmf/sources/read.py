@@ -40,10 +40,12 @@ def read(source: str, data: Any, columns: Columns, memory_limit: str | None = No
         return _read_mapping(source, data, columns)
     if isinstance(data, tuple) and 2 <= len(data) <= 3 and hasattr(data[0], "shape"):
         return memory.read_matrix(source, data[0], data[1], data[2] if len(data) == 3 else None)
+    if (cells := _cells(data)) is not None:
+        return _read_sequence(source, cells, columns, memory_limit)
     if _is_table(data):
         return _read_table(source, data, columns)
     if hasattr(data, "shape"):
-        return _read_array(source, data, columns)
+        return memory.read_matrix(source, data, None, None)
     return _read_sequence(source, list(data), columns, memory_limit)
 
 
@@ -66,6 +68,13 @@ def _read_mapping(source: str, data: Mapping[Any, Any], columns: Columns) -> Row
     return memory.read_lists(source, list(data.values()), columns.split, list(data))
 
 
+def _cells(data: Any) -> list[Any] | None:
+    """The cells of one column: a Series of pandas or polars, an array of Arrow, a flat array of text or lists."""
+    if len(getattr(data, "shape", ())) == 1 and getattr(getattr(data, "dtype", None), "kind", "O") in "OUT":
+        return list(data.to_list() if hasattr(data, "to_list") else data.tolist())
+    return list(data.to_pylist()) if hasattr(data, "to_pylist") and not hasattr(data, "column_names") else None
+
+
 def _is_table(data: Any) -> bool:
     return hasattr(data, "iloc") or hasattr(data, "to_pydict") or hasattr(data, "get_column")
 
@@ -80,12 +89,6 @@ def _read_table(source: str, data: Any, columns: Columns) -> Rows:
             ids = list(table.index) if named else None
             return memory.read_matrix(source, matrix, list(table.columns), ids)
     return memory.read_frame(source, data, columns)
-
-
-def _read_array(source: str, data: Any, columns: Columns) -> Rows:
-    if getattr(data, "ndim", 0) == 1 and data.dtype.kind in "OUT":
-        return memory.read_lists(source, data.tolist(), columns.split)
-    return memory.read_matrix(source, data, None, None)
 
 
 def _read_place(source: str, place: str, columns: Columns, memory_limit: str | None) -> Rows:
