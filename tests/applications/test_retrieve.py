@@ -12,6 +12,7 @@ from vennmf.applications.parts import basis, column_blocks
 from vennmf.applications.query import Reader
 from vennmf.applications.retrieve import Retriever
 from vennmf.errors import ParameterError, SourceError
+from vennmf.sources.planted import planted
 
 
 @pytest.fixture(scope="module")
@@ -157,6 +158,7 @@ def test_hits_become_tables_and_json(search):
     assert json.loads(json.dumps(hits.to_dicts()))[0]["item"] == hits[0].item
     assert hits[:2] == (hits[0], hits[1])
     assert hits[0].item in repr(hits)
+    assert hits[0].item in hits._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -177,6 +179,19 @@ def test_what_means_nothing_is_refused_in_one_line(search, call, error):
     with pytest.raises(error) as raised:
         call(search)
     assert "\n" not in str(raised.value)
+
+
+def test_two_of_three_sources_meet_in_every_block_that_both_have():
+    truth = planted({"all": 1, ("a", "b"): 1, "a": 1, "b": 1, "c": 1}, 60, 60, sparse=True, random_state=0)
+    features = vn.Axis("features", 60, truth.words)
+    views = vn.ViewSet([vn.View(name, X, vn.Axis(f"items:{name}", 60), features) for name, X in truth.sources.items()])
+    blocks = {"all": 1, ("a", "b"): 1, "a": 1, "b": 1, "c": 1}
+    search = Retriever(vn.VennNMF(blocks, n_init=5, random_state=0).fit(views))
+    assert search(["a+b.0/w1"], "b", via="a")[0].shared == pytest.approx(1)
+    assert search(["a+b.0/w1"], "b", via="a")[0].why[0].block == "a&b"
+    assert max((hit.score for hit in search(["a+b.0/w1"], "c", via="a")), default=0) < 0.2
+    with pytest.raises(ParameterError, match="private"):
+        search(["c.0/w1"], "c", part="own")
 
 
 def test_a_model_of_views_of_the_same_items_is_refused():

@@ -111,6 +111,27 @@ def test_a_bad_recipe_is_one_line(text, word, tmp_path, vennmf):
     assert word in err
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("q.csv", b"query,item\rone,bbc1\n", "q.csv"),
+        ("q.csv", b"question,item\none,bbc1\n", "'query'"),
+        ("q.csv", b"query,item,relevance\none,bbc1,high\n", "row 1"),
+        ("q.csv", b"query,item\none,nobody\n", "unknown"),
+        ("q.jsonl", b"{", "q.jsonl"),
+        ("q.parquet", b"PAR1", "q.parquet"),
+        ("q.txt", b"one bbc1", ".csv"),
+    ],
+)
+def test_bad_judgements_are_one_line(model, name, content, word, tmp_path, vennmf):
+    (tmp_path / name).write_bytes(content)
+    code, out, err = vennmf("evaluate", model, "--qrels", tmp_path / name, "--source", "bbc")
+    assert code == 2
+    assert out == ""
+    assert len(err.strip().splitlines()) == 1
+    assert word in err
+
+
 def test_nothing_is_overwritten_without_force(model, vennmf):
     before = model.read_bytes()
     code, _, err = vennmf("fit", "-s", "a=x.csv", "-o", model)

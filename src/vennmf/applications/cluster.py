@@ -60,6 +60,9 @@ class JointClusters(Mapping[str, NDArray[np.intp]]):
         ]
         return pd.DataFrame(rows, columns=["source", "cluster", "items", "words"])
 
+    def _repr_html_(self) -> str:
+        return str(self.summary().to_html(index=False))
+
     def __repr__(self) -> str:
         parts = ", ".join(f"{s}: {len(labels):,} items in {len(self.words[s])}" for s, labels in self.items())
         return f"JointClusters({parts}; space={self.space!r})"

@@ -98,6 +98,11 @@ class Hits(Sequence[Hit]):
             return pd.DataFrame(columns=["rank", "source", "item", "score", "latent", "exact", "shared", "why"])
         return pd.DataFrame(rows)
 
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"{self.to_frame().to_html(index=False, float_format=lambda value: f'{value:.3f}')}<p>{escape(self.message)}</p>"
+
     def __repr__(self) -> str:
         lines = [f"{len(self._hits)} hits for {self.query!r}"] + [str(hit) for hit in self._hits]
         return "\n".join(lines + ([self.message] if self.message else []))

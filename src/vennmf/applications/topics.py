@@ -153,7 +153,13 @@ def positions(model: Any, source: str, items: Sequence[str]) -> NDArray[np.intp]
     """Where items stand in their source; an error that names the first unknown one and what is near."""
     from difflib import get_close_matches
 
-    known = {str(name): n for n, name in enumerate(item_names(model, source))}
+    names = item_names(model, source)
+    found = []
+    for item in items if len(items) < 10 else ():
+        found.append(np.flatnonzero(names == str(item)))
+    if found and all(len(at) for at in found):
+        return np.array([at[0] for at in found], dtype=np.intp)
+    known = {str(name): n for n, name in enumerate(names)}
     for item in items:
         if str(item) not in known:
             near = get_close_matches(str(item), known, n=1)

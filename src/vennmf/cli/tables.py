@@ -22,7 +22,8 @@ def read_table(path: Path, rows: int | None = None) -> Any:
         raise SourceError(f"{path.name}: expected one of {', '.join(sorted(KINDS))}; found {suffix or 'no suffix'!r}.")
     duckdb = open_duckdb()
     limit = "" if rows is None else f" LIMIT {rows}"
+    relation = scan_files(path.stem, [path], kind).relation
     try:
-        return duckdb.connect().sql(f"SELECT * FROM {scan_files(path.stem, [path], kind).relation}{limit}").df()
-    except duckdb.Error as error:
+        return duckdb.connect().sql(f"SELECT * FROM {relation}{limit}").df()
+    except (duckdb.Error, RuntimeError, ValueError) as error:  # the latter two on damaged text in a cell
         raise SourceError(f"{path.name} cannot be read: {str(error).splitlines()[0]}") from None

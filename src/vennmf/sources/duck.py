@@ -80,7 +80,7 @@ def _one_line(duckdb: Any, source: str, scan: Scan) -> Iterator[None]:
     """DuckDB's messages as one line that names the source and the file."""
     try:
         yield
-    except duckdb.Error as error:
+    except (duckdb.Error, RuntimeError) as error:  # a RuntimeError where a damaged file holds text that is none
         if scan.json_lines is not None and (line := _bad_json_line(scan.json_lines)) is not None:
             what = f"line {line:,} is no JSON object"
         else:

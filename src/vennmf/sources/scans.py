@@ -73,7 +73,10 @@ def _header(source: str, path: Path, delimiter: str | None) -> tuple[str, list[s
     text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
-    names = next(csv.reader([text], delimiter=delimiter), [])
+    try:
+        names = next(csv.reader([text], delimiter=delimiter), [])
+    except csv.Error as error:
+        raise SourceError(f"source {source!r}: the first line of {path.name} names no columns: {error}.") from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None or not all(names):
         what = f"two columns {twice!r}" if twice else "a column without a name"
