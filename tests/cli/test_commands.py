@@ -161,6 +161,20 @@ def test_a_dry_run_forecasts_and_writes_nothing(files, tmp_path, vennmf):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_ranks_are_suggested_with_a_reason(files, tmp_path, vennmf):
+    given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags", "--item", "id"]
+    flags = ["--max-components", 4, "--folds", 2, "--state", tmp_path / "ranks.json"]
+    code, out, _ = vennmf("ranks", *given, *flags, "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert set(found["n_components"]) == {"bbc", "cnn"}
+    assert found["n_shared"] <= min(found["n_components"].values())
+    code, table, _ = vennmf("ranks", *given, *flags)
+    assert code == 0
+    assert found["why"].splitlines()[0] in table
+    assert {"rank", "error"} <= set(rows(vennmf("ranks", *given, *flags, "--curves", "--json")[1])[0])
+
+
 def test_help_has_examples(vennmf):
-    for command in ("fit", "topics", "search", "cluster", "encode", "evaluate", "datasets"):
+    for command in ("fit", "ranks", "topics", "search", "cluster", "encode", "evaluate", "datasets"):
         assert f"vennmf {command}" in vennmf(command, "--help")[1].split("Examples")[1]

@@ -28,6 +28,21 @@ Data = Annotated[
 ]
 Part = Annotated[str, typer.Option(help="Columns to compare: all, shared or private.")]
 
+Recipe = Annotated[Path | None, typer.Argument(help="A recipe in TOML; flags override it.", show_default=False)]
+Sources = Annotated[
+    list[str] | None,
+    typer.Option("--source", "-s", metavar="NAME=FILE", help="A source and its file.", show_default=False),
+]
+Text = Annotated[str | None, typer.Option(help="Column of running text.", show_default=False)]
+Tags = Annotated[str | None, typer.Option(help="Column of tags.", show_default=False)]
+Item = Annotated[str | None, typer.Option(help="Column of ids.", show_default=False)]
+SplitTags = Annotated[str | None, typer.Option(help="What joined tags are split at.", show_default=False)]
+MinCount = Annotated[int | None, typer.Option(help="Items that must have a word.", show_default=False)]
+StopWords = Annotated[str | None, typer.Option(help="english, or a file with a word a line.", show_default=False)]
+DropRepeated = Annotated[
+    int | None, typer.Option(help="Leave out sentences that so many items have.", show_default=False)
+]
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -56,27 +71,18 @@ def options(
     "--n-components 50 --n-shared 34 --seed 0 -o news.venn"
 )
 def fit(
-    recipe: Annotated[
-        Path | None, typer.Argument(help="A recipe in TOML; flags override it.", show_default=False)
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option("--source", "-s", metavar="NAME=FILE", help="A source and its file.", show_default=False),
-    ] = None,
+    recipe: Recipe = None,
+    source: Sources = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Where the model goes.", show_default=False)
     ] = None,
-    text: Annotated[str | None, typer.Option(help="Column of running text.", show_default=False)] = None,
-    tags: Annotated[str | None, typer.Option(help="Column of tags.", show_default=False)] = None,
-    item: Annotated[str | None, typer.Option(help="Column of ids.", show_default=False)] = None,
-    split_tags: Annotated[str | None, typer.Option(help="What joined tags are split at.", show_default=False)] = None,
-    min_count: Annotated[int | None, typer.Option(help="Items that must have a word.", show_default=False)] = None,
-    stop_words: Annotated[
-        str | None, typer.Option(help="english, or a file with a word a line.", show_default=False)
-    ] = None,
-    drop_repeated: Annotated[
-        int | None, typer.Option(help="Leave out sentences that so many items have.", show_default=False)
-    ] = None,
+    text: Text = None,
+    tags: Tags = None,
+    item: Item = None,
+    split_tags: SplitTags = None,
+    min_count: MinCount = None,
+    stop_words: StopWords = None,
+    drop_repeated: DropRepeated = None,
     method: Annotated[str | None, typer.Option(help="RJSNMF, JSNMF, NMF or VennNMF.", show_default=False)] = None,
     n_components: Annotated[
         str | None, typer.Option(help="Topics of each source: 50, or bbc=50,cnn=60.", show_default=False)
@@ -98,15 +104,7 @@ def fit(
     """Fit shared and private topics of several sources."""
     from vennmf.cli import fit as command
 
-    read = {
-        "text": text,
-        "tags": tags,
-        "item": item,
-        "split_tags": split_tags,
-        "min_count": min_count,
-        "stop_words": stop_words,
-        "drop_repeated": drop_repeated,
-    }
+    read = command.reading(text, tags, item, split_tags, min_count, stop_words, drop_repeated)
     model = {
         "n_components": n_components,
         "n_shared": n_shared,
@@ -123,6 +121,41 @@ def fit(
         command.forecast(flags, form)
     else:
         command.fit(flags, form)
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nvennmf ranks news.toml\n\n"
+    "vennmf ranks --source bbc=bbc.jsonl --source cnn=cnn.parquet --text text --state ranks.json --curves --csv"
+)
+def ranks(
+    recipe: Recipe = None,
+    source: Sources = None,
+    text: Text = None,
+    tags: Tags = None,
+    item: Item = None,
+    split_tags: SplitTags = None,
+    min_count: MinCount = None,
+    stop_words: StopWords = None,
+    drop_repeated: DropRepeated = None,
+    max_components: Annotated[int, typer.Option(min=1, help="Largest number of topics tried.")] = 50,
+    folds: Annotated[int, typer.Option(min=2, help="Parts that are held out in turn.")] = 5,
+    state: Annotated[
+        Path | None, typer.Option(help="Keep what is found here; a broken-off search goes on.", show_default=False)
+    ] = None,
+    curves: Annotated[bool, typer.Option("--curves", help="The error at every rank tried.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    as_parquet: AsParquet = False,
+) -> None:
+    """Suggest how many topics each source has, and how many all share."""
+    from vennmf.cli import fit as command
+    from vennmf.cli import ranks as suggestion
+
+    form = Form.of(as_json, as_csv, as_parquet)
+    read = command.reading(text, tags, item, split_tags, min_count, stop_words, drop_repeated)
+    flags = command.Flags(recipe, source or [], None, None, read, {}, False)
+    suggestion.ranks(flags, max_components, folds, state, curves, seed, form)
 
 
 @app.command(

@@ -57,6 +57,27 @@ def _words_of(path: Path) -> list[str]:
     return path.read_text(encoding="utf-8").split()
 
 
+def reading(
+    text: str | None,
+    tags: str | None,
+    item: str | None,
+    split_tags: str | None,
+    min_count: int | None,
+    stop_words: str | None,
+    drop_repeated: int | None,
+) -> dict[str, Any]:
+    """The flags that say how files are read, by their names in ``load_sources``."""
+    return {
+        "text": text,
+        "tags": tags,
+        "item": item,
+        "split_tags": split_tags,
+        "min_count": min_count,
+        "stop_words": stop_words,
+        "drop_repeated": drop_repeated,
+    }
+
+
 def write_recipe(flags: Flags) -> None:
     """A commented recipe from a look at the files, to the file named or to stdout."""
     from vennmf.cli.look import look, recipe_text
@@ -91,7 +112,7 @@ def fit(flags: Flags, form: Form) -> None:
     output = Path(recipe.output)
     writable(output, flags.force)
     estimator = recipe.estimator()
-    views = _load(recipe)
+    views = load(recipe)
     start = time.perf_counter()
     fitted = estimator.set_callbacks(vennmf.Progress()).fit(views)
     fitted.save(output)
@@ -128,7 +149,7 @@ def forecast(flags: Flags, form: Form) -> None:
 
     recipe = flags.merged()
     estimator = recipe.estimator()
-    views = _load(recipe)
+    views = load(recipe)
     n_features = len(next(iter(views.values())).features)
     seconds, n_columns = _probe(estimator, views)
     n_items = {name: view.shape[0] for name, view in views.items()}
@@ -174,7 +195,8 @@ def _probe(estimator: Any, views: Any) -> tuple[float, dict[str, Any]]:
     return float((seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)), {"blocks": blocks, **columns}
 
 
-def _load(recipe: Recipe) -> Any:
+def load(recipe: Recipe) -> Any:
+    """The sources of a recipe, with their sizes on stderr."""
     views = recipe.load()
     for name, view in views.items():
         say(f"{name}: {view.shape[0]:,} items, {view.nnz:,} entries")

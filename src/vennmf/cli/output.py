@@ -97,8 +97,10 @@ def _show_table(table: pd.DataFrame, title: str) -> None:
 
 
 def _cell(value: Any) -> str:
+    import pandas as pd
+
     value = _plain(value)
-    if value is None or value != value:
+    if value is None or value is pd.NA or value != value:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else "no"
