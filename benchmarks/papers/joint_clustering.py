@@ -1,0 +1,180 @@
+"""Clustering several sources jointly, with the second paper's method and its baselines: one run for one seed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+from sklearn.cluster import KMeans, SpectralClustering
+from sklearn.decomposition import PCA
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.preprocessing import normalize
+
+import vennmf as vn
+from vennmf.evaluation import bootstrap_interval, clustering_scores
+
+FIT = {"max_iter": 100, "tol": 1e-3, "n_threads": 1}
+Clusters = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Sources, their labels, how many clusters each, and the ranks of the factor models."""
+
+    views: Any
+    labels: Mapping[str, Any]
+    n_clusters: Mapping[str, int]
+    n_components: Mapping[str, int]
+    n_shared: int
+
+    def matrices(self) -> dict[str, Any]:
+        return {name: view.X for name, view in self.views.items()}
+
+    def together(self) -> tuple[Any, Any]:
+        """All rows stacked, and the source of each."""
+        parts = self.matrices()
+        return sp.vstack(list(parts.values())).tocsr(), np.repeat(list(parts), [X.shape[0] for X in parts.values()])
+
+
+def kmeans(rows: Any, k: int, seed: int) -> Any:
+    """k-means on rows of unit length, ten starts, for every method alike."""
+    return KMeans(k, n_init=10, random_state=seed).fit_predict(normalize(rows))
+
+
+def _each(task: Task, encode: Callable[[Any, int], Any], seed: int) -> Clusters:
+    """Encode and cluster each source alone."""
+    found = {}
+    for name, X in task.matrices().items():
+        found[name] = kmeans(encode(X, task.n_components[name]), task.n_clusters[name], seed)
+    return found
+
+
+def _stacked(task: Task, encode: Callable[[Any, int], Any], seed: int) -> Clusters:
+    """Encode all rows together, then cluster each source's rows."""
+    X, source = task.together()
+    rows = encode(X, max(task.n_components.values()))
+    return {name: kmeans(rows[source == name], task.n_clusters[name], seed) for name in task.views}
+
+
+def k_means(task: Task, seed: int) -> Clusters:
+    return _each(task, lambda X, k: X, seed)
+
+
+def pca(task: Task, seed: int) -> Clusters:
+    return _each(task, lambda X, k: _pca(X, k, seed), seed)
+
+
+def stacked_pca(task: Task, seed: int) -> Clusters:
+    return _stacked(task, lambda X, k: _pca(X, k, seed), seed)
+
+
+def _pca(X: Any, k: int, seed: int) -> Any:
+    return PCA(k, svd_solver="arpack", random_state=seed).fit_transform(X)
+
+
+def nmf(task: Task, seed: int) -> Clusters:
+    return _each(task, lambda X, k: _nmf(X, k, seed), seed)
+
+
+def stacked_nmf(task: Task, seed: int) -> Clusters:
+    return _stacked(task, lambda X, k: _nmf(X, k, seed), seed)
+
+
+def _nmf(X: Any, k: int, seed: int) -> Any:
+    return vn.NMF(k, random_state=seed, **FIT).fit_transform(X)
+
+
+def normalised_cut(task: Task, seed: int) -> Clusters:
+    found = {}
+    for name, X in task.matrices().items():
+        model = SpectralClustering(task.n_clusters[name], affinity="precomputed", random_state=seed)
+        found[name] = model.fit_predict(np.maximum(cosine_similarity(X), 1e-6))
+    return found
+
+
+def jsnmf(task: Task, seed: int) -> Clusters:
+    return _joint(vn.JSNMF(task.n_components, task.n_shared, random_state=seed, **FIT), task, seed)
+
+
+def rjsnmf(a: float) -> Callable[[Task, int], Clusters]:
+    def run(task: Task, seed: int) -> Clusters:
+        return _joint(
+            vn.RJSNMF(task.n_components, task.n_shared, orthogonality=a, random_state=seed, **FIT), task, seed
+        )
+
+    return run
+
+
+def _joint(model: Any, task: Task, seed: int) -> Clusters:
+    model.fit(task.views)
+    return {name: kmeans(model.encodings_[name], task.n_clusters[name], seed) for name in task.views}
+
+
+METHODS: dict[str, Callable[[Task, int], Clusters]] = {
+    "KM": k_means,
+    "PCA+KM": pca,
+    "Aug-PCA+KM": stacked_pca,
+    "Ncut": normalised_cut,
+    "NMF+KM": nmf,
+    "Aug-NMF+KM": stacked_nmf,
+    "JSNMF+KM": jsnmf,
+    "RJSNMF+KM, a=1": rjsnmf(1.0),
+    "RJSNMF+KM, a=10": rjsnmf(10.0),
+    "RJSNMF+KM, a=100": rjsnmf(100.0),
+}
+
+
+def compare(task: Task, runs: int, methods: Mapping[str, Callable[[Task, int], Clusters]] = METHODS) -> pd.DataFrame:
+    """Scores of every method, source and seed: method, source, seed, accuracy, nmi, entropy, purity."""
+    rows = []
+    for name, method in methods.items():
+        for seed in range(runs):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                clusters = method(task, seed)
+            for source, found in clusters.items():
+                rows.append(
+                    {"method": name, "source": source, "seed": seed, **clustering_scores(task.labels[source], found)}
+                )
+        last = pd.DataFrame(rows).query("method == @name").groupby("source")[["accuracy", "nmi"]].mean().round(3)
+        print(name, last.to_dict("index"), flush=True)
+    return pd.DataFrame(rows)
+
+
+def table(scores: pd.DataFrame, source: str, measures: Mapping[str, str]) -> pd.DataFrame:
+    """Mean ± sample deviation over seeds, methods by measures."""
+    mine = scores[scores["source"] == source]
+    made = {}
+    for method, part in mine.groupby("method", sort=False):
+        made[method] = {
+            label: f"{part[key].mean():.3f} ± {part[key].std(ddof=1):.3f}" for key, label in measures.items()
+        }
+    frame = pd.DataFrame.from_dict(made, orient="index")
+    frame.index.name = "method"
+    return frame
+
+
+def gain(
+    scores: pd.DataFrame, method: str, other: str, source: str, measure: str = "accuracy"
+) -> tuple[float, float, float]:
+    """Mean gain of a method over another, seed by seed, with its 95 % bootstrap interval."""
+    wide = scores[scores["source"] == source].pivot(index="seed", columns="method", values=measure)
+    difference = (wide[method] - wide[other]).to_numpy()
+    return (float(difference.mean()), *bootstrap_interval(difference))
+
+
+def verdict(gains: list[tuple[float, float, float]]) -> str:
+    """A gain counts where its interval is above zero."""
+    sure = [low > 0 for _, low, _ in gains]
+    return "holds" if all(sure) else "holds in part" if any(sure) else "does not hold here"
+
+
+def told(gains: list[tuple[float, float, float]], sources: list[str]) -> str:
+    return "; ".join(
+        f"{name} {mean:+.3f} [{low:+.3f}, {high:+.3f}]" for name, (mean, low, high) in zip(sources, gains, strict=True)
+    )

@@ -1,0 +1,107 @@
+"""A report of an experiment: Markdown for people, JSON for programs, with what made it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import shlex
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import scipy
+import sklearn
+
+import vennmf as vn
+
+DEFAULT_OUT = Path(__file__).parents[2] / "docs" / "evidence"
+
+
+def arguments(description: str, runs: int, quick_runs: int = 3) -> argparse.Namespace:
+    """What every experiment can be told on the command line."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("-o", "--out", type=Path, default=DEFAULT_OUT, help="folder for the report")
+    parser.add_argument("--quick", action="store_true", help=f"{quick_runs} runs, enough to see the order of methods")
+    parser.add_argument("--runs", type=int, default=runs)
+    chosen = parser.parse_args()
+    if chosen.quick:
+        chosen.runs = min(chosen.runs, quick_runs)
+    return chosen
+
+
+@dataclass
+class Report:
+    """Collects text, tables and claims in order, then writes ``<name>.md`` and ``<name>.json``."""
+
+    name: str
+    title: str
+    out: Path
+    parts: list[str] = field(default_factory=list)
+    data: dict[str, Any] = field(default_factory=dict)
+    started: float = field(default_factory=time.perf_counter)
+
+    def text(self, *paragraphs: str) -> None:
+        self.parts += paragraphs
+
+    def table(self, key: str, table: pd.DataFrame, caption: str = "") -> None:
+        """A table with its index; numbers as they stand, so round them first."""
+        if caption:
+            self.parts.append(f"**{caption}**")
+        head = [table.index.name or "", *map(str, table.columns)]
+        rows = [
+            [str(index), *("" if pd.isna(v) else str(v) for v in row)]
+            for index, row in zip(table.index, table.to_numpy(), strict=True)
+        ]
+        lines = ["| " + " | ".join(head) + " |", "|" + " --- |" * len(head)]
+        self.parts.append("\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]))
+        self.data[key] = json.loads(table.to_json(orient="index"))
+
+    def picture(self, ax: Any, key: str, caption: str) -> None:
+        """Save a figure beside the report, small, and show it in the text."""
+        self.out.mkdir(parents=True, exist_ok=True)
+        ax.figure.savefig(self.out / f"{self.name}-{key}.png", dpi=110)
+        self.parts.append(f"![{caption}]({self.name}-{key}.png)")
+
+    def claim(self, claim: str, verdict: str, figures: str) -> None:
+        """One claim of the paper: holds, holds in part, does not hold here."""
+        assert verdict in ("holds", "holds in part", "does not hold here")
+        self.data.setdefault("claims", []).append({"claim": claim, "verdict": verdict, "figures": figures})
+
+    def write(self) -> None:
+        self.out.mkdir(parents=True, exist_ok=True)
+        claims = self.data.get("claims", [])
+        if claims:
+            lines = ["| the paper says | here | figures |", "| --- | --- | --- |"]
+            lines += [f"| {c['claim']} | **{c['verdict']}** | {c['figures']} |" for c in claims]
+            self.parts[1:1] = ["\n".join(lines)]
+        versions = {
+            "vennmf": vn.__version__,
+            "numpy": np.__version__,
+            "scipy": scipy.__version__,
+            "scikit-learn": sklearn.__version__,
+            "python": platform.python_version(),
+        }
+        command = shlex.join(["python", str(Path("benchmarks/papers") / Path(sys.argv[0]).name), *_plain(sys.argv[1:])])
+        seconds = time.perf_counter() - self.started
+        self.data |= {"command": command, "versions": versions, "seconds": round(seconds, 1)}
+        made = ", ".join(f"{name} {version}" for name, version in versions.items())
+        foot = f"Made by `{command}` in {seconds:.0f} s on a shared two-core machine, with {made}."
+        content = "\n\n".join([f"# {self.title}", *self.parts, foot]) + "\n"
+        (self.out / f"{self.name}.md").write_text(content, encoding="utf-8")
+        (self.out / f"{self.name}.json").write_text(json.dumps(self.data, indent=1) + "\n", encoding="utf-8")
+        print(content)
+
+
+def _plain(given: list[str]) -> list[str]:
+    """The arguments without where the report went."""
+    kept = [
+        word
+        for n, word in enumerate(given)
+        if word not in ("-o", "--out") and (n == 0 or given[n - 1] not in ("-o", "--out"))
+    ]
+    return kept
