@@ -14,7 +14,7 @@ import numpy as np
 import vennmf as vn
 from vennmf import plots
 from vennmf.evaluation import purity_ratios
-from vennmf.sources.planted import planted
+from vennmf.sources.planted import planted, planted_views
 
 mpl.use("Agg")
 FOLDER = Path(__file__).parents[1] / "docs" / "gallery"
@@ -41,20 +41,12 @@ def draw(save: Callable[[str, Any], None]) -> None:
     names = {"mu": "multiplicative rule", "cd": "vennmf"}
     fitted = {names[rule]: joint.fit(sources) for rule, joint in fits.items()}
     save("convergence", plots.convergence(fitted, gap=True))
-    save(
-        "item-map", plots.item_map(model, labels=sections(sources, ("politics", "sport", "entertainment", "business")))
-    )
+    save("item-map", plots.item_map(model))
     by_section(save, sources, model)
     ranks(save)
     search(save)
     faces(save)
     views(save)
-
-
-def sections(sources: Any, kept: tuple[str, ...]) -> dict[str, Any]:
-    """The section of each article; what is not among the kept ones is other."""
-    labels = {name: np.asarray(sources.metadata[name]["label"].fillna("other")) for name in sources}
-    return {name: np.where(np.isin(found, kept), found, "other") for name, found in labels.items()}
 
 
 def by_section(save: Callable[[str, Any], None], sources: Any, model: Any) -> None:
@@ -66,7 +58,7 @@ def by_section(save: Callable[[str, Any], None], sources: Any, model: Any) -> No
 
 def ranks(save: Callable[[str, Any], None]) -> None:
     data = planted({"all": 3, "a": 2, "b": 4}, 200, 150, noise=0.3, sparse=True, random_state=1)
-    found = vn.suggest_ranks(data.sources, max_components=12, papers_rules=False)
+    found = vn.suggest_ranks(data.sources, max_components=12, papers_rules=False, n_threads=1)
     save("rank-curves", found.plot())
 
 
@@ -100,12 +92,16 @@ def faces(save: Callable[[str, Any], None]) -> None:
 
 
 def views(save: Callable[[str, Any], None]) -> None:
-    blocks = {"all": 4, ("text", "image"): 3, ("image", "sound"): 2, "text": 4, "image": 2, "sound": 3}
-    used = {view: [] for view in ("text", "image", "sound")}
-    for block, size in blocks.items():
-        for view, flags in used.items():
-            flags += [block == "all" or view in ([block] if isinstance(block, str) else block)] * size
-    save("factor-views", plots.factor_views(used))
+    data = planted_views(
+        {"all": 4, ("text", "image"): 3, ("image", "sound"): 2, "text": 3, "image": 2, "sound": 2},
+        150,
+        {"text": 60, "image": 50, "sound": 40},
+        n_classes=3,
+        noise=0.05,
+        random_state=0,
+    )
+    model = vn.MCL(n_components=20, random_state=0, max_iter=200).fit(data.views, data.labels)
+    save("factor-views", plots.factor_views(model.views_of_factors_))
 
 
 def main() -> None:

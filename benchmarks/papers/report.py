@@ -99,9 +99,5 @@ class Report:
 
 def _plain(given: list[str]) -> list[str]:
     """The arguments without where the report went."""
-    kept = [
-        word
-        for n, word in enumerate(given)
-        if word not in ("-o", "--out") and (n == 0 or given[n - 1] not in ("-o", "--out"))
-    ]
-    return kept
+    out = ("-o", "--out")
+    return [word for n, word in enumerate(given) if word not in out and (n == 0 or given[n - 1] not in out)]

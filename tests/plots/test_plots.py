@@ -1,5 +1,7 @@
 """Every figure draws on the axes given, and says what it was asked to show."""
 
+from functools import partial
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -43,7 +45,7 @@ FIGURES = {
     "confusion": lambda model: (plots.confusion, (LABELS, np.arange(30) // 8)),
     "basis_images": lambda model: (plots.basis_images, (np.eye(6), (2, 3))),
     "factor_views": lambda model: (plots.factor_views, ({"text": [1, 0, 1], "image": [1, 1, 0]},)),
-    "item_map": lambda model: (plots.item_map, (model,)),
+    "item_map": lambda model: (partial(plots.item_map, method="pca"), (model,)),
     "rank_curves": lambda model: (plots.rank_curves, (suggestion(),)),
 }
 

@@ -87,9 +87,8 @@ def item_map(
     for source in model.sources_:
         H = unit_rows(model.encodings_[source].astype(float))
         chosen[source] = rng.permutation(np.flatnonzero(H.any(axis=1)))[:n_items]
-        rows.append(
-            H[np.ix_(chosen[source], columns(model, source, space) if len(model.sources_) > 1 else range(H.shape[1]))]
-        )
+        used = columns(model, source, space) if len(model.sources_) > 1 else np.arange(H.shape[1])
+        rows.append(H[np.ix_(chosen[source], used)])
     stacked = np.vstack(rows)
     if method == "pca":
         places = PCA(2, random_state=random_state).fit_transform(stacked)
@@ -111,7 +110,7 @@ def _scatter(ax: Axes, places: Mapping[str, Any], chosen: Mapping[str, Any], lab
     if labels is None:
         colours = colour_of(places)
         for marker, (source, at) in zip(MARKERS, places.items(), strict=False):
-            ax.scatter(*at.T, s=8, color=colours[source], marker=marker, lw=0, alpha=0.7, label=source)
+            ax.scatter(at[:, 0], at[:, 1], s=8, color=colours[source], marker=marker, lw=0, alpha=0.7, label=source)
         return
     groups = list(
         dict.fromkeys(np.concatenate([np.asarray(labels[source])[chosen[source]] for source in places]).tolist())
@@ -123,4 +122,6 @@ def _scatter(ax: Axes, places: Mapping[str, Any], chosen: Mapping[str, Any], lab
             part = at[of_source == group]
             if len(part):
                 what = f"{group} ({source})" if len(places) > 1 else str(group)
-                ax.scatter(*part.T, s=8, color=colours[group], marker=marker, lw=0, alpha=0.7, label=what)
+                ax.scatter(
+                    part[:, 0], part[:, 1], s=8, color=colours[group], marker=marker, lw=0, alpha=0.7, label=what
+                )
