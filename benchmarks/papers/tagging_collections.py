@@ -95,14 +95,14 @@ def emoji() -> Collection:
     )
     noisy = [[t.replace("_", " ").strip() for t in row] for row in noisy]
     kept = np.array([i for i, row in enumerate(clean) if row])
-    tags = frequent([noisy[i] for i in kept], 3)
+    tags = frequent([noisy[i] for i in kept], 5)
     views = {name: X[kept] for name, X in data.matrices.items()}
     given, truth = (matrix([lists[i] for i in kept], tags) for lists in (noisy, clean))
     return Collection("emoji", rooted(views), given, truth, tags, refines=True)
 
 
-def openclipart(size: int = 2000) -> Collection:
-    """Clip art without the two icon themes, and its uploaders' keywords used five times or more."""
+def openclipart(size: int = 1500) -> Collection:
+    """Clip art without the two icon themes, and its uploaders' keywords used eight times or more."""
     data = datasets.load("openclipart")
     table = data.tables["openclipart"]
     lists = [cell if isinstance(cell, list) else str(cell).split("|") for cell in table["keywords"]]
@@ -115,21 +115,21 @@ def openclipart(size: int = 2000) -> Collection:
 
 
 def icons() -> Collection:
-    """Lucide's icons: 24 × 24 ink as features; tokens used ten times or more, without those of the icon's own name."""
+    """Lucide's icons: 24 × 24 ink as features; tokens used fifteen times or more, without those of the icon's own name."""
     data = datasets.load("icons_multisource")
     table = data.tables["lucide"]
     lists = [
         [token for token in tokens if token not in set(name.split("-"))]
         for tokens, name in zip(table["tokens"], table["name"], strict=True)
     ]
-    tags = frequent(lists, 10)
+    tags = frequent(lists, 15)
     Y = matrix(lists, tags)
     kept = np.flatnonzero(np.diff(Y.indptr) > 0)
     ink = data.arrays["lucide"][kept].reshape(len(kept), -1).astype(np.float32) / 255
     return Collection("icons", {"ink": ink}, Y[kept], Y[kept], tags, refines=False)
 
 
-def corel(*, standard: bool, size: int = 2000) -> Collection:
+def corel(*, standard: bool, size: int = 1500) -> Collection:
     """Corel5k: region clusters and keywords; the standard split with its graph, or a sample for random splits."""
     data = datasets.load("corel5k")
     test = (data.tables["corel5k"]["split"] == "test").to_numpy()
