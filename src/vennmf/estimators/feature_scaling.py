@@ -20,7 +20,7 @@ SHRINKAGE = 0.1
 """Whitening adds this share of the mean variance to every direction, so that noise is not blown up."""
 
 WIDEST_WHITENED = 4096
-"""Up to this many dense features ``scaling="auto"`` whitens."""
+"""Up to this many dense features ``scaling="auto"`` whitens, if images are at least twice as many."""
 
 
 def named_views(features: Any) -> dict[str, Any]:
@@ -49,7 +49,8 @@ def learn_scaling(views: Mapping[str, Any], scaling: str | None, weights: Mappin
     sparse = all(sp.issparse(X) for X in views.values())
     width = sum(X.shape[1] for X in views.values())
     if scaling == "auto":
-        scaling = "standard" if sparse or width > WIDEST_WHITENED else "whiten"
+        n = next(iter(views.values())).shape[0]
+        scaling = "standard" if sparse or width > WIDEST_WHITENED or n < 2 * width else "whiten"
     if scaling == "whiten" and sparse:
         raise ParameterError(
             "scaling='whiten' would fill in sparse features; pass them dense, or use scaling='standard' or 'center'."

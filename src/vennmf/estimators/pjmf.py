@@ -79,14 +79,15 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
     alpha, beta, gamma : float
         Weights of the image graph, of the tag graph, and of the distance between all images and tags.
     sigma : float or "auto", default="auto"
-        Decay rate, in units of the scaled features, whose root mean square norm is 1; "auto" is half the root mean square norm
-        of the images where the descent starts, which suits whitened features; others may ask for half of that.
+        Decay rate, in units of the scaled features, whose root mean square norm is 1. "auto" is 0.3 of the root mean square norm
+        of the images where the descent starts, 0.5 of it for whitened features: a start for a search, not its end.
         ``PJMF.SIGMAS`` is the grid of the paper.
     n_neighbors : int, default=50
         Neighbours of an image in the image graph, at most all others.
     scaling : "auto", "whiten", "standard", "center" or None, default="auto"
         How features are scaled before all else: every direction the same variance but for a shrinkage; every feature the same;
-        centred alone; not at all. "auto" whitens dense features, up to 4,096 of them, and is "standard" otherwise.
+        centred alone; not at all. "auto" whitens dense features, up to 4,096 of them, where images are at least twice as many,
+        and is "standard" otherwise.
     view_weights : dict of str to float, default=None
         Weight of each feature view, where features are given as a dict by name; 1 where none is given.
     solver : "manifold" or "paper", default="manifold"
@@ -293,7 +294,8 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
         p = self.n_components
         A = tag_directions(X, Y, p, rng) if self.init == "tags" else random_directions(X, p, rng)
         spread = float(np.sqrt(np.mean(np.einsum("ij,ij->i", V := X.times(A), V, dtype=np.float64))))
-        self.sigma_ = float(self.sigma) if self.sigma != "auto" else 0.5 * spread or 0.5
+        share = 0.3 if self.scaling_["whitening"] is None else 0.5
+        self.sigma_ = float(self.sigma) if self.sigma != "auto" else share * spread or share
         return CentredStiefel(X.sum(), Y.shape[1]).feasible(A, tag_means(X, Y, A))
 
     def _solve(self, problem: UnifiedSpace, start: Point, rng: np.random.Generator) -> ManifoldSolution:
