@@ -129,6 +129,7 @@ class MutuallyOrthogonal:
     weight: float = 100.0
     on: str = "components"
     blocks: tuple[str, ...] | None = None
+    rule_ignores_scale: ClassVar[bool] = True  # equations (6)–(8) do, though the columns are normalised after them
 
     def __post_init__(self) -> None:
         _checked(self.weight, "MutuallyOrthogonal")

@@ -86,7 +86,10 @@ class Loop:
         self.accepted = factors
         self.momentum = Momentum(0.0 if sweep in RULES else options.extrapolation)
         self.reviver = Reviver(problem, rng)
-        self.n_sweeps = {axis: options.inner_sweeps or sweeps_worth(problem, axis) for axis in problem.model.axes}
+        self.n_sweeps = {
+            axis: options.inner_sweeps or (1 if sweep in RULES else sweeps_worth(problem, axis))
+            for axis in problem.model.axes
+        }
         self.steps: list[Step] = []
         self._swept: Factors = {}  # row factors of the last step before they were extrapolated
         self._starts: Factors = {}  # extrapolated column factors, where the next sweeps start

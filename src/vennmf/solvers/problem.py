@@ -181,7 +181,8 @@ class Problem:
         """Two nonnegative halves of <F_j, gradient of the penalties at F_j> for each column of one axis."""
         form = Form.zeros(F.shape[0], F.shape[1], F.dtype)
         for penalty in self.model.penalties_on(axis):
-            add_to(form, penalty, F, self.model.layouts[axis], by_rule)
+            if not (by_rule and getattr(penalty, "rule_ignores_scale", False)):
+                add_to(form, penalty, F, self.model.layouts[axis], by_rule)
         down = form.repulsion(F) + np.maximum(-form.cross, 0)
         up = np.maximum(form.cross, 0) + (0 if form.pull is None else form.pull)
         return np.stack([np.einsum("ij,ij->j", F, half, dtype=np.float64) for half in (down, up)])

@@ -27,12 +27,12 @@ def transposed_times(X: Matrix, L: Array) -> Array:
 
 
 def gram(F: Array) -> Array:
-    """FᵀF, summed in float64."""
+    """FᵀF: short stretches of rows in the type of F, their sum in float64."""
     if F.dtype == np.float64:
         return F.T @ F
     total = np.zeros((F.shape[1], F.shape[1]))
-    for start in range(0, F.shape[0], 4096):
-        part = F[start : start + 4096]
+    for start in range(0, F.shape[0], 512):
+        part = F[start : start + 512]
         total += part.T @ part
     return total
 
@@ -67,10 +67,7 @@ def contracted(T: Array, sizes: list[int], keep: int, factors: list[Array]) -> A
 
 def inner(A: Array, B: Array) -> float:
     """<A, B>, summed in float64."""
-    total = 0.0
-    for start in range(0, A.shape[0], 4096):
-        total += float(np.einsum("ij,ij->j", A[start : start + 4096], B[start : start + 4096]).sum(dtype=np.float64))
-    return total
+    return kernels.inner(np.ascontiguousarray(A), np.ascontiguousarray(B))
 
 
 def squared_residual(X: Matrix, L: Array, R: Array) -> float:

@@ -5,10 +5,12 @@ from vennmf.solvers.kernels.coupled import sweep_coupled
 from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.products import sparse_times_dense, transposed_times_dense
 from vennmf.solvers.kernels.rows import nnls_rows
+from vennmf.solvers.kernels.sums import inner
 from vennmf.solvers.kernels.sweeps import sweep
 from vennmf.solvers.kernels.threads import n_threads, threads
 
 __all__ = [
+    "inner",
     "n_threads",
     "nnls_rows",
     "row_gram",
