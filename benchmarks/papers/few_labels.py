@@ -30,6 +30,7 @@ from vennmf.baselines import GNMF, LNMF, SULF, ConcatNMF, HarmonicFields, Margin
 
 SEEDS, TUNING = (0, 1, 2), 100
 MULTIVIEW, FRACTIONS = {"reuters_multilingual": 50, "uci_mfeat": 40, "msrc_v1": 40}, (0.1, 0.3, 0.5)
+EACH = {"reuters_multilingual": 100, "uci_mfeat": 50}
 FACES, LABELLED = ("orl_faces", "yale_faces"), (1, 2, 3, 5)
 MAX_ITER = 60
 
@@ -40,14 +41,16 @@ Table = dict[str, dict[Any, list[float]]]
 
 
 def views_of(name: str) -> tuple[dict[str, Any], Any]:
-    """Nonnegative views, dense columns brought to [0, 1], rows to unit length; and class numbers."""
+    """Nonnegative views, dense columns brought to [0, 1], rows to unit length; and class numbers. Of large sets, some items."""
     data = vn.datasets.load(name)
+    y = np.unique(np.asarray(next(iter(data.labels.values()))), return_inverse=True)[1]
+    chosen = np.flatnonzero(hidden(y, lambda n: EACH.get(name, n), TUNING) >= 0)
     views = {}
     for view, X in data.views().items():
         if X.min() >= 0:
             X = X if sp.issparse(X) else (X - X.min(axis=0)) / np.maximum(np.ptp(X.astype(float), axis=0), 1e-12)
-            views[view] = normalize(X.astype(np.float64))
-    return views, np.unique(np.asarray(next(iter(data.labels.values()))), return_inverse=True)[1]
+            views[view] = normalize(X.astype(np.float64))[chosen]
+    return views, y[chosen]
 
 
 def faces_of(name: str) -> tuple[Any, Any]:
@@ -91,8 +94,8 @@ def best_view(encodings: Mapping[str, Any], labels: Any) -> str:
     return max(encodings, key=lambda view: right(encodings[view]))
 
 
-def mcl(k: int, seed: int, alpha: float, beta: float, gamma: float = 0.005) -> vn.MCL:
-    return vn.MCL(k, alpha, beta, gamma, scale="data", random_state=seed, max_iter=MAX_ITER)
+def mcl(k: int, seed: int, alpha: float, beta: float, gamma: float = 0.005, term: str = "scatter") -> vn.MCL:
+    return vn.MCL(k, alpha, beta, gamma, scale="data", label_term=term, random_state=seed, max_iter=MAX_ITER)
 
 
 def multiview(names: list[str]) -> None:
@@ -111,6 +114,7 @@ def multiview_of(name: str) -> None:
 
     (strength,) = tuned(lambda s: SULF(k, strength=s, random_state=TUNING, **how), (0.1, 1.0, 10.0))
     (smooth,) = tuned(lambda s: GNMF(k, smoothness=s, supervised=True, random_state=TUNING, **how), (0.01, 0.1, 1.0))
+    near = tuned(lambda a, b: mcl(k, TUNING, a, b, term="within"), (150.0, 450.0), (0.3, 1.0))
     alpha, beta = tuned(lambda a, b: mcl(k, TUNING, a, b), (150.0, 450.0), (0.005, 0.02))
     table: Table = {}
     for seed in SEEDS:
@@ -133,10 +137,13 @@ def multiview_of(name: str) -> None:
                 "MCL, α = 0": mcl(k, seed, 0.0, beta, 0.0).fit(views, labels).encodings_,
                 "MCL": concept.encodings_,
                 "MCL, by transform": concept.transform(views),
+                "MCL, label_term='within'": mcl(k, seed, *near, term="within").fit(views, labels).encodings_,
             }
             for method, V in found.items():
                 table.setdefault(method, {}).setdefault(f"{fraction:.0%}", []).append(nearest(V, labels, y))
-    chosen = f"SULF {strength:g}, GNMF {smooth:g}, MCL α {alpha:g}, β {beta:g}, γ 0.005"
+    chosen = (
+        f"SULF {strength:g}, GNMF {smooth:g}, MCL α {alpha:g}, β {beta:g}, within α {near[0]:g}, β {near[1]:g}, γ 0.005"
+    )
     show(f"{name}: {len(y):,} items, {len(views)} views, {k} factors ({chosen})", table, started)
 
 
@@ -169,9 +176,9 @@ def faces(names: list[str]) -> None:
         X, started = images.reshape(len(images), -1), time.perf_counter()
         m = X.shape[1]
         tuning = hidden(y, lambda n: 2, TUNING)
-        beta = max(
-            (0.01, 0.1, 1.0),
-            key=lambda b: one_nearest(discriminative(n2s2l(tuning, m, TUNING, 10, b).fit(X, tuning)), tuning, y),
+        alpha, beta = max(
+            product((0.1, 10.0), (0.01, 0.1)),
+            key=lambda p: one_nearest(discriminative(n2s2l(tuning, m, TUNING, *p).fit(X, tuning)), tuning, y),
         )
         smooth = max(
             (0.01, 0.1, 1.0),
@@ -182,7 +189,7 @@ def faces(names: list[str]) -> None:
             labels = hidden(y, lambda n, e=each: e, seed)
             known = labels >= 0
             plain = n2s2l(labels, m, seed, 0, 0).fit(X)
-            ours = n2s2l(labels, m, seed, 10, beta).fit(X, labels)
+            ours = n2s2l(labels, m, seed, alpha, beta).fit(X, labels)
             k = len(ours.components_)
             found = {
                 "pixels": X,
@@ -193,6 +200,7 @@ def faces(names: list[str]) -> None:
                 "MFA": MarginalFisher().fit(X, labels).transform(X) if each > 1 else None,
                 "sMFA": MarginalFisher(smoothness=smooth).fit(X, labels).transform(X),
                 "N2S2L": discriminative(ours),
+                "N2S2L, V of transform": ours.transform(X),
             }
             right = {method: one_nearest(V, labels, y) for method, V in found.items() if V is not None}
             right["N2S2L, predict on new items"] = 100 * np.mean(ours.predict(X[~known]) == y[~known])
@@ -206,7 +214,7 @@ def faces(names: list[str]) -> None:
                 table.setdefault(method, {}).setdefault(f"{each} a person", []).append(accuracy)
         size = " × ".join(map(str, images.shape[1:]))
         show(
-            f"{name}: {len(y)} images of {size}, {len(np.unique(y))} persons (sMFA β {smooth:g}, N2S2L α 10, β {beta:g})",
+            f"{name}: {len(y)} images of {size}, {len(np.unique(y))} persons (sMFA β {smooth:g}, N2S2L α {alpha:g}, β {beta:g})",
             table,
             started,
         )

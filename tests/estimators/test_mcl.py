@@ -124,6 +124,16 @@ def test_a_scale_that_makes_the_papers_weights_meaningless_is_told_with_numbers(
         vn.MCL(6, scale="data").fit(X, labels)
 
 
+def test_the_within_term_alone_is_the_within_half_of_the_papers():
+    X, labels, *_ = toy()
+    model = vn.MCL(4, alpha=0.1, beta=0.5, label_term="within", random_state=0).fit(X, labels)
+    known = labels >= 0
+    y, V = labels[known], model.encodings_[known]
+    W = np.where(y[:, None] == y[None, :], 1 / 5 - 1 / 10, 0)
+    within = np.trace(V.T @ (np.diag(W.sum(axis=1)) - W) @ V)
+    assert model.history_["WithinScatter"][-1] == pytest.approx(0.25 * within, rel=1e-6)
+
+
 def test_given_graphs_take_the_place_of_the_papers():
     X, _, y, *_ = toy()
     same = sp.csr_array((y[:, None] == y[None, :]).astype(float) - np.eye(20))

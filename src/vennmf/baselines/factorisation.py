@@ -108,13 +108,18 @@ class SULF(ConcatNMF):
     r"""Semi-supervised unified latent factors (Jiang et al., 2013): labels are one more factorised view.
 
     .. math:: \min \tfrac12 \sum_v \lVert X_v - V B_v^\top \rVert_F^2 + \tfrac{\beta}{2} \lVert Y_l - V_l W^\top \rVert_F^2
+        + \tfrac{\rho}{2} \lVert V \rVert_F^2
+
+    The ``ridge`` ρ decides what unlabelled items hold of factors that only the labels use.
     """
 
     strength: float = field(default=1.0, kw_only=True)
+    ridge: float = field(default=0.01, kw_only=True)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **ConcatNMF._parameter_constraints,
         "strength": [Interval(Real, 0, None, closed="neither")],
+        "ridge": [Interval(Real, 0, None, closed="left")],
     }
 
     def _model(self, views: ViewSet, y: Any) -> tuple[Model, ViewSet]:
@@ -122,7 +127,7 @@ class SULF(ConcatNMF):
             raise ParameterError(f"a view is called {LABELS!r}, which SULF keeps for the labels; give it another name.")
         if not np.any(y >= 0):
             return gnmf(views, self.n_components), views
-        return sulf(views, self.n_components, y, strength=self.strength)
+        return sulf(views, self.n_components, y, strength=self.strength, ridge=self.ridge)
 
 
 @dataclass(eq=False, repr=False)

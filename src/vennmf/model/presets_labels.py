@@ -10,7 +10,7 @@ import numpy as np
 from vennmf.matrices import Axis, View, ViewSet
 from vennmf.model.blocks import Block
 from vennmf.model.model import Model
-from vennmf.model.penalties import L1, Box, ColumnMaximum, GraphSmooth, LabelScatter, Penalty, WithinScatter
+from vennmf.model.penalties import L1, L2, Box, ColumnMaximum, GraphSmooth, LabelScatter, Penalty, WithinScatter
 
 DISCRIMINATIVE, REST = "discriminative", "rest"
 """Names of the two halves of N2S2L's components."""
@@ -26,6 +26,7 @@ def mcl(
     gamma: float = 0.005,
     within: Any = None,
     between: Any = None,
+    label_term: str = "scatter",
     weights: Mapping[str, float] | None = None,
 ) -> Model:
     r"""Multi-view concept learning (Guan et al., TKDE 2015), objective (10).
@@ -35,11 +36,11 @@ def mcl(
         + \gamma \lVert V \rVert_1, \qquad B \ge 0,\; 0 \le V \le 1
 
     w_v is 1 as in the paper unless given. The graphs are the paper's (6) and (7), from the labels ``y``, or sparse ones over
-    all items that are given as ``within`` and ``between``.
+    all items that are given as ``within`` and ``between``. With ``label_term="within"`` only L^a of (6) is used.
     """
     penalties: list[Penalty] = [Box(1.0)]
     if beta and within is None and between is None and y is not None:
-        penalties.append(LabelScatter(y, beta))
+        penalties.append(LabelScatter(y, beta) if label_term == "scatter" else WithinScatter(y, beta))
     if beta and within is not None:
         penalties.append(GraphSmooth(within, beta))
     if beta and between is not None:
@@ -116,13 +117,20 @@ LABELS = "labels"
 
 
 def sulf(
-    views: ViewSet, n_components: int, y: Any, *, strength: float = 1.0, weights: Mapping[str, float] | None = None
+    views: ViewSet,
+    n_components: int,
+    y: Any,
+    *,
+    strength: float = 1.0,
+    ridge: float = 0.01,
+    weights: Mapping[str, float] | None = None,
 ) -> tuple[Model, ViewSet]:
     r"""Semi-supervised unified latent factors (Jiang et al., 2013): the labels are one more factorised view.
 
     .. math:: \min \tfrac12 \sum_v w_v \lVert X_v - V B_v^\top \rVert^2 + \tfrac{\beta}{2} \lVert Y_l - V_l W^\top \rVert^2
 
-    Y holds a one for each labelled item and its class. Returns the model and the views with the labels among them.
+    plus :math:`\tfrac{\rho}{2}\lVert V\rVert^2`, without which an item that has no label could hold any amount of a factor that
+    only the labels use. Y holds a one for each labelled item and its class. Returns the model and the views with the labels.
     """
     y = np.asarray(y)
     labelled = np.flatnonzero(y >= 0)
@@ -131,7 +139,10 @@ def sulf(
     items = next(iter(views.values())).items
     labels = View.of(LABELS, ones, items=items, features=Axis(f"features:{LABELS}", len(classes)), rows=labelled)
     both = ViewSet([*views.values(), labels])
-    return _all_share(both, n_components, (), {**dict.fromkeys(views, 1.0), **(weights or {}), LABELS: strength}), both
+    penalties = (L2(ridge),) if ridge else ()
+    return _all_share(
+        both, n_components, penalties, {**dict.fromkeys(views, 1.0), **(weights or {}), LABELS: strength}
+    ), both
 
 
 def _all_share(
