@@ -229,3 +229,25 @@ def test_negative_factors_are_never_accepted_silently():
     rng = np.random.default_rng(1)
     loop = Loop(problem, initialise(problem, "random", rng), Mutants.forgets_to_clip, Options(max_iter=15), rng)
     assert min(F.min() for F in loop.run().factors.values()) < 0  # the check below would see it
+
+
+def test_views_that_share_items_and_others_that_share_features_are_one_problem():
+    """Pictures have pixels and tags, other pictures have tags only: two shared axes, one call of the loop."""
+    rng = np.random.default_rng(0)
+    H, G, P, T = (rng.random((n, 3)) * (rng.random((n, 3)) < 0.7) for n in (40, 30, 12, 15))
+    mine, others, pixels, tags = Axis("items", 40), Axis("others", 30), Axis("pixels", 12), Axis("tags", 15)
+    views = ViewSet(
+        [
+            View.of("pixels", H @ P.T, items=mine, features=pixels),
+            View.of("tags", H @ T.T, items=mine, features=tags),
+            View.of("more tags", G @ T.T, items=others, features=tags),
+        ]
+    )
+    model = Model.of(views, sharing_pattern({"all": 3}, views.names))
+    assert model.axes == ("items", "others", "pixels", "tags")
+    problem = Problem(model, views)
+    solution = min((solve(problem, seed=s, options=LONG) for s in range(3)), key=lambda s: s.objective)
+    assert np.all(np.diff(solution.history()["objective"]) <= 0)
+    assert solution.objective < 1e-7
+    norms = sum(np.sum(solution.factors[axis] ** 2, axis=0) for axis in model.column_axes)
+    np.testing.assert_allclose(norms, 1)

@@ -74,13 +74,25 @@ class JointModel(FactorModel):
         if is_named(X):
             if sources is not None:
                 raise ParameterError("sources= labels the rows of one matrix; X already is a dict of named sources.")
-            return ViewSet.of(X, shared=self._sharing())
+            return self._sharing_one_axis(ViewSet.of(X, shared=self._sharing()))
         self._check_features(X, reset=True)
         if sources is None:
             return ViewSet([View.of(ONE_SOURCE, X)])
         if self._sharing() == "items":
             raise ParameterError("sources= labels rows, so the features are shared; pass a dict for shared='items'.")
         return ViewSet.stacked(X, sources)
+
+    def _sharing_one_axis(self, views: ViewSet) -> ViewSet:
+        """Views that share what the model says, or an error: a ready-made ViewSet may share anything."""
+        side = self._sharing()
+        axes = {id(view.features if side == "features" else view.items) for view in views.values()}
+        if len(axes) > 1:
+            raise ModelError(
+                f"{type(self).__name__} expects views that share their {side}; these have {len(axes)} different axes of "
+                f"{side}. Set shared='{'items' if side == 'features' else 'features'}' if they share those, or build a "
+                "vennmf.model.Model for views that share some of both."
+            )
+        return views
 
     def _sharing(self) -> Literal["features", "items"]:
         return "features"
