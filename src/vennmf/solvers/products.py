@@ -15,26 +15,20 @@ from vennmf.solvers import kernels
 def times(X: Matrix, R: Array) -> Array:
     """X R, dense."""
     if not sp.issparse(X):
-        return np.ascontiguousarray(X @ R)
+        return kernels.dense_product(X, R)
     return kernels.sparse_times_dense(X.data, X.indices, X.indptr, R, np.empty((X.shape[0], R.shape[1]), X.dtype))
 
 
 def transposed_times(X: Matrix, L: Array) -> Array:
     """Xᵀ L, dense."""
     if not sp.issparse(X):
-        return np.ascontiguousarray(X.T @ L)
+        return kernels.dense_product(X.T, L)
     return kernels.transposed_times_dense(X.data, X.indices, X.indptr, L, np.empty((X.shape[1], L.shape[1]), X.dtype))
 
 
 def gram(F: Array) -> Array:
-    """FᵀF: short stretches of rows in the type of F, their sum in float64."""
-    if F.dtype == np.float64:
-        return F.T @ F
-    total = np.zeros((F.shape[1], F.shape[1]))
-    for start in range(0, F.shape[0], 512):
-        part = F[start : start + 512]
-        total += part.T @ part
-    return total
+    """FᵀF, summed in float64."""
+    return kernels.row_gram(F)
 
 
 def hadamard_gram(factors: list[Array]) -> Array:

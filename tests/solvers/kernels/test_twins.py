@@ -88,7 +88,7 @@ def test_sparse_products_equal_those_of_scipy(k, index, dtype):
         expected = (X if rows == 90 else X.T).astype(np.float64) @ right.astype(np.float64)
         for twin in (kernels, reference):
             out = np.full((rows, k), np.nan, dtype)
-            getattr(twin, product)(*parts, right, out)
+            getattr(twin, product)(*parts, np.asfortranarray(right), out)
             np.testing.assert_allclose(out, expected, **close(dtype))
 
 
@@ -100,6 +100,15 @@ def test_gram_equals_the_product(shape, dtype):
     assert gram.dtype == np.float64
     assert np.array_equal(gram, gram.T)
     np.testing.assert_allclose(gram, reference.row_gram(F), rtol=3e-6 if dtype == np.float32 else 1e-13)
+    np.testing.assert_array_equal(kernels.row_gram(np.asfortranarray(F)), gram)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (300, 2000, 30), (5000, 40, 8)])
+def test_dense_products_in_pieces_are_the_product(shape):
+    rng = np.random.default_rng(0)
+    A, B = rng.random(shape[:2]), rng.random(shape[1:])
+    np.testing.assert_allclose(kernels.dense_product(A, B), A @ B, rtol=1e-12)
+    np.testing.assert_allclose(kernels.dense_product(np.asfortranarray(A), B), A @ B, rtol=1e-12)
 
 
 def test_columns_out_of_order_are_not_lost():
@@ -120,7 +129,7 @@ def test_rows_end_at_the_nonnegative_least_squares_solution(dtype):
     X[0] = 0
     F = np.zeros((30, 12), dtype)
     wide = B.astype(np.float64)
-    ratio = kernels.nnls_rows(F, wide.T @ wide, X @ B, 1e-9, 1000)
+    ratio = kernels.nnls_rows(F, np.asfortranarray(wide.T @ wide), np.asfortranarray(X @ B), 1e-9, 1000)
     assert ratio < 1e-8
     expected = [optimize.nnls(wide, x)[0] for x in X.astype(np.float64)]
     np.testing.assert_allclose(F, expected, **close(dtype))
@@ -146,7 +155,8 @@ def test_the_same_bits_at_any_number_of_threads(dtype):
         ]
         kernels.sparse_times_dense(X.data, X.indices, X.indptr, B, gathered)
         kernels.transposed_times_dense(X.data, X.indices, X.indptr, F, scattered)
-        return [np.array(numbers), kernels.row_gram(F), swept, coupled, solved, gathered, scattered]
+        products = kernels.dense_product(F, B.T), kernels.dense_product(B.T, B)
+        return [np.array(numbers), kernels.row_gram(F), *products, swept, coupled, solved, gathered, scattered]
 
     with kernels.threads(1):
         alone = everything()

@@ -2,6 +2,7 @@
 
 from vennmf.solvers.kernels.column_maximum import sweep_column_maximum
 from vennmf.solvers.kernels.coupled import sweep_coupled
+from vennmf.solvers.kernels.dense import dense_product
 from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.products import sparse_times_dense, transposed_times_dense
 from vennmf.solvers.kernels.rows import nnls_rows
@@ -10,6 +11,7 @@ from vennmf.solvers.kernels.sweeps import sweep
 from vennmf.solvers.kernels.threads import n_threads, threads
 
 __all__ = [
+    "dense_product",
     "inner",
     "n_threads",
     "nnls_rows",

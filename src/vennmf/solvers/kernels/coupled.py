@@ -12,6 +12,7 @@ M is kept as panels, one vector of columns wide; all arithmetic is in float64.
 import numpy as np
 from numba import njit
 
+from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.lanes import BYTES, load, spread, spread_number, store, zeros
 from vennmf.solvers.kernels.sweeps import aligned, contiguous
 from vennmf.solvers.kernels.threads import share
@@ -27,8 +28,7 @@ def sweep_coupled(F, G, C, A, n_sweeps):
     contiguous(F, "F")
     C = np.ascontiguousarray(C, dtype=F.dtype)
     A = np.asarray(A, dtype=np.float64)
-    wide = F.astype(np.float64, copy=False)
-    M = panels(G + A * (wide.T @ wide))
+    M = panels(G + A * row_gram(F))
     violations = np.empty(n_rows)
 
     def rows(first, last):

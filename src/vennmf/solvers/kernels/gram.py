@@ -11,14 +11,15 @@ from vennmf.solvers.kernels.products import widened
 from vennmf.solvers.kernels.sweeps import aligned
 from vennmf.solvers.kernels.threads import share
 
-STRETCH, MOST_PARTS = 1024, 64
+STRETCH, MOST_PARTS, MOST_NUMBERS = 1024, 64, 8_000_000
 
 
 def row_gram(F):
     """The compiled twin of ``reference.row_gram``."""
     k = F.shape[1]
     F = widened(F, F.dtype)
-    height = STRETCH * max(1, -(-len(F) // (STRETCH * MOST_PARTS)))
+    most = max(1, min(MOST_PARTS, MOST_NUMBERS // (k * k + 1)))
+    height = STRETCH * max(1, -(-len(F) // (STRETCH * most)))
     parts = np.zeros((-(-len(F) // height), F.shape[1], F.shape[1]))
 
     def rows(first, last):

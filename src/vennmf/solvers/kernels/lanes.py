@@ -49,6 +49,8 @@ class _LanesModel(models.PrimitiveModel):
 
 
 def _address(context, builder, array_type, array, offset):
+    if array_type.layout != "C":
+        raise TypeError(f"vectors are read from C-contiguous arrays, found {array_type}")
     data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [offset])
 

@@ -60,7 +60,8 @@ def transposed_times_dense(data, indices, indptr, F, out):
 def widened(B, dtype):
     """B, contiguous, with zero columns up to the width of a vector."""
     missing = BYTES // dtype.itemsize - B.shape[1]
-    return np.pad(B.astype(dtype), ((0, 0), (0, missing))) if missing > 0 else np.ascontiguousarray(B, dtype=dtype)
+    B = np.ascontiguousarray(B, dtype=dtype)
+    return np.pad(B, ((0, 0), (0, missing))) if missing > 0 else B
 
 
 def room(out, first, last):

@@ -20,7 +20,7 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     if not n_rows or not k:
         return 0.0
     contiguous(F, "F")
-    G = np.pad(np.asarray(G, dtype=np.float64), ((0, 0), (0, -k % (BYTES // 8))))
+    G = np.pad(np.ascontiguousarray(G, dtype=np.float64), ((0, 0), (0, -k % (BYTES // 8))))
     C = np.ascontiguousarray(C, dtype=F.dtype)
     ratios = np.empty(n_rows)
 

@@ -32,15 +32,15 @@ def n_threads() -> int:
 
 @contextmanager
 def threads(n: int | None) -> Iterator[None]:
-    """Within the block, kernels and matrix products use n threads; None changes nothing."""
-    if n is None:
-        yield
-        return
-    if n < 1:
+    """Within the block, kernels use n threads, as many as around it where None, and the matrix library uses one.
+
+    Large products are cut into pieces and shared out like all else: so the bits do not depend on n.
+    """
+    if n is not None and n < 1:
         raise ValueError(f"threads: expected at least 1, found {n}; None means all that are available")
-    token = _asked.set(n)
+    token = _asked.set(n or _asked.get())
     try:
-        with threadpool_limits(n, user_api="blas"):
+        with threadpool_limits(1, user_api="blas"):
             yield
     finally:
         _asked.reset(token)
