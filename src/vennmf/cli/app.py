@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from vennmf.cli.output import AsCsv, AsJson, AsParquet, Form
+from vennmf.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="vennmf",
@@ -314,3 +315,8 @@ def demo(
     from vennmf.cli import demo as command
 
     command.demo(no_open=no_open, offline=offline)
+
+
+app.command(epilog="[bold]Examples[/bold]\n\nvennmf reproduce\n\nvennmf reproduce rec-talk --quick -o reports/")(
+    reproduce
+)

@@ -1,0 +1,97 @@
+"""``vennmf reproduce``: the papers' experiments, run from a checkout, which holds their scripts."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vennmf.cli.messages import say
+from vennmf.cli.output import AsCsv, AsJson, AsParquet, Form, show
+from vennmf.errors import ParameterError, SourceError
+
+SCRIPTS = Path(__file__).parents[3] / "benchmarks" / "papers"
+STDERR = 2
+
+WRITES_REPORTS = "from report import"
+"""Scripts that take ``-o FOLDER`` and ``--quick`` and write their report themselves."""
+
+PRINTS = {
+    "faces": ("few_labels.py", ("faces",)),
+    "multiview": ("few_labels.py", ("multiview",)),
+    "occlusion": ("few_labels.py", ("occlusion",)),
+    "tagging": ("tagging.py", ("--splits", "1")),
+}
+"""Experiments that print their tables: the script and what it is given. What they print becomes the report."""
+
+
+def experiments(folder: Path = SCRIPTS) -> dict[str, Path]:
+    """The scripts that can be run, by name: ``rec-talk`` is ``rec_talk.py``."""
+    writing = [path for path in folder.glob("*.py") if WRITES_REPORTS in path.read_text(encoding="utf-8")]
+    found = {path.stem.replace("_", "-"): path for path in writing}
+    found |= {name: folder / script for name, (script, _) in PRINTS.items() if (folder / script).is_file()}
+    if not found:
+        raise SourceError(
+            f"there are no experiments in {folder}; they are part of a checkout of the project, not of the package."
+        )
+    return dict(sorted(found.items()))
+
+
+def about(path: Path) -> str:
+    """The first line of what a script says of itself."""
+    return (ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "").partition("\n")[0]
+
+
+def chosen(names: Sequence[str], everything: bool, known: Sequence[str]) -> list[str]:
+    """The experiments asked for; an error names the first that there is not."""
+    for name in names:
+        if name not in known:
+            raise ParameterError(f"there is no experiment {name!r}; there are {', '.join(known)}.")
+    if names and everything:
+        raise ParameterError("pass names of experiments or --all, not both.")
+    return list(known) if everything else list(names)
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Which; without any, the list.", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the reports.")] = Path("reports"),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    as_parquet: AsParquet = False,
+) -> None:
+    """Run the papers' experiments on real data and write a report of each, with what holds and what does not."""
+    import pandas as pd
+
+    known = experiments()
+    form = Form.of(as_json, as_csv, as_parquet)
+    wanted = chosen(names or [], everything, list(known))
+    if not wanted:
+        show(pd.DataFrame([(n, about(p)) for n, p in known.items()], columns=["name", "what"]), form, "Experiments")
+        return
+    rows = []
+    for name in wanted:
+        code = _run(name, known[name], output, quick)
+        rows.append((name, "done" if code == 0 else f"failed with exit code {code}", str(output)))
+    show(pd.DataFrame(rows, columns=["name", "result", "reports"]), form, "Reports")
+    if any(result != "done" for _, result, _ in rows):
+        raise SystemExit(1)
+
+
+def _run(name: str, script: Path, output: Path, quick: bool) -> int:
+    """One script, in a process of its own; what it says goes to stderr, what is a report to its file."""
+    say(f"running {name}: {script.name}")
+    output = output.absolute()
+    output.mkdir(parents=True, exist_ok=True)
+    if name not in PRINTS:
+        command = [sys.executable, str(script), "-o", str(output), *(["--quick"] if quick else [])]
+        return subprocess.run(command, stdout=STDERR, check=False).returncode
+    with (output / f"{name}.md").open("w", encoding="utf-8") as report:
+        command = [sys.executable, str(script), *PRINTS[name][1]]
+        return subprocess.run(command, cwd=output, stdout=report, check=False).returncode
