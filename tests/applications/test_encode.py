@@ -80,6 +80,15 @@ def test_raw_items_need_an_encoder(model):
         encode_items(model, [["all.1/w1"]], source="bbc")
 
 
+def test_the_exact_match_weighs_words_as_the_items_do(fitted, tagged):
+    words = ["all.1/w1", "bbc.0/w2", "bbc.1/w5"]
+    row = tagged.encoders["bbc"].encode([words]).toarray()[0]
+    expected = tagged["bbc"].X @ row
+    found = Retriever(fitted, tagged, expand=False).scores([words], "bbc", exact=1.0)[0]
+    assert len(set(row[row > 0])) == 3
+    assert found == pytest.approx(expected, abs=1e-5)
+
+
 def test_text_is_searched_as_it_was_read():
     texts = {
         "a": ["The cat sat on the mat", "Cats and dogs", "A dog barks", "The cat purrs, the cat sleeps"] * 3,

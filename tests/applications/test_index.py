@@ -6,9 +6,10 @@ import pytest
 from vennmf.applications.index import Index, best
 
 
+@pytest.mark.parametrize("values", [250, 1_000_000])
 @pytest.mark.parametrize("n", [5, 1000, 50_000])
-def test_best_equals_a_full_stable_sort(n):
-    scores = np.random.default_rng(n).integers(-50, 200, size=n).astype(np.float32)
+def test_best_equals_a_full_stable_sort(n, values):
+    scores = np.random.default_rng(n).integers(-50, values, size=n).astype(np.float32)
     order = np.argsort(-scores, kind="stable")
     expected = order[scores[order] > 0][:20]
     assert np.array_equal(best(scores, 20), expected)

@@ -61,6 +61,10 @@ class _Screen:
         self.console = Console(highlight=False) if sys.stdout.isatty() else Console(highlight=False, color_system=None)
         self.console.width = min(self.console.width, WIDTH) if sys.stdout.isatty() else WIDTH
 
+    def room(self, taken: int) -> int:
+        """Characters left in a line when so many are taken."""
+        return max(self.console.width - taken, 16)
+
     def title(self, text: str) -> None:
         self.console.print()
         self.console.print(f"[bold]{text}[/bold]")
@@ -120,7 +124,7 @@ def _topics(story: Story, model: Any, screen: _Screen) -> None:
     rows = []
     for row in wide.to_dict("records"):
         found = {s: str(titles[s].get(str(items.get(("shared", row["topic"], s))), "")) for s in story.names}
-        said = "\n".join([row["words"], *(f"  {s}: {_cut(found[s], 62)}" for s in story.names)])
+        said = "\n".join([row["words"], *(f"  {s}: {_cut(found[s], screen.room(26))}" for s in story.names)])
         rows.append((_percent(row[first]), _percent(row[second]), said))
     screen.table([(first, RIGHT), (second, RIGHT), ("topic", {})], rows)
     screen.step(3, "What only one of them does")
@@ -129,7 +133,7 @@ def _topics(story: Story, model: Any, screen: _Screen) -> None:
         own = sizes[sizes["block"] == source].sort_values("share", ascending=False)
         columns.append(
             [
-                f"{_percent(share):>4}  {_cut(words, 38)}"
+                f"{_percent(share):>4}  {_cut(words, screen.room(18) // 2)}"
                 for share, words in zip(own["share"], own["words"], strict=True)
             ]
         )
@@ -144,7 +148,7 @@ def _search(story: Story, model: Any, views: Any, screen: _Screen) -> None:
         hits = search(query, top=5)
         screen.text(f"search({query!r})")
         rows = [
-            (f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), 44), _why(hit))
+            (f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), screen.room(50)), _why(hit))
             for hit in hits
         ]
         screen.table([("score", RIGHT), ("outlet", {}), ("article", WHOLE), ("carried by", WHOLE)], rows)
@@ -156,7 +160,10 @@ def _search(story: Story, model: Any, views: Any, screen: _Screen) -> None:
     )
     screen.table(
         [("score", RIGHT), ("outlet", {}), ("article", {})],
-        [(f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), 70)) for hit in hits],
+        [
+            (f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), screen.room(30)))
+            for hit in hits
+        ],
     )
 
 
@@ -180,22 +187,27 @@ def _clusters(story: Story, model: Any, views: Any, screen: _Screen) -> None:
         if len(inside):
             names, counts = np.unique(inside, return_counts=True)
             main = names[counts.argmax()]
-            rows.append((str(len(inside)), _cut(" ".join(words), 58), f"{main} {counts.max() / len(inside):.0%}"))
+            rows.append(
+                (str(len(inside)), _cut(" ".join(words), screen.room(44)), f"{main} {counts.max() / len(inside):.0%}")
+            )
     rows.sort(key=lambda row: -int(row[0]))
     screen.text(f"{story.titles[source][0].upper()}{story.titles[source][1:]}, {k} clusters, beside its own sections:")
     screen.table([("articles", RIGHT), ("about", {}), ("largest section", {})], rows)
     alone, joint = _against_sections(story, views, source, labels, k)
-    better = (
-        "helps"
-        if joint.mean() > alone.mean() + alone.std()
-        else "hurts"
-        if joint.mean() < alone.mean() - alone.std()
-        else "neither helps nor hurts"
-    )
+    verdict = _verdict(alone, joint)
     screen.text(
         f"NMI with the sections, mean of {SEEDS} seeds: {alone.mean():.3f} ± {alone.std():.3f} from {source} alone, "
-        f"{joint.mean():.3f} ± {joint.std():.3f} with {story.names[1]}. Here the other outlet {better}."
+        f"{joint.mean():.3f} ± {joint.std():.3f} with {story.names[1]}. Here the other outlet {verdict}."
     )
+
+
+def _verdict(alone: Any, joint: Any) -> str:
+    """Whether the difference of two means is more than twice its standard error."""
+    error = np.sqrt((alone.var(ddof=1) + joint.var(ddof=1)) / len(alone)) if len(alone) > 1 else np.inf
+    difference = joint.mean() - alone.mean()
+    if abs(difference) <= 2 * error:
+        return "neither helps nor hurts: the difference is within what seeds do"
+    return "helps" if difference > 0 else "hurts"
 
 
 def _against_sections(story: Story, views: Any, source: str, labels: Any, k: int) -> tuple[Any, Any]:
