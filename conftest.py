@@ -2,7 +2,6 @@
 
 import os
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -41,13 +40,9 @@ def setup(namespace):
     cnn = articles("cnn", ["election", "climate", "travel", "congress"], 100, 1)
     bbc.to_json("bbc.jsonl", orient="records", lines=True)
     cnn.to_parquet("cnn.parquet")
-    namespace["_caught"] = warnings.catch_warnings()
-    namespace["_caught"].__enter__()
-    warnings.simplefilter("ignore")
 
 
 def teardown(namespace):
-    namespace["_caught"].__exit__(None, None, None)
     os.chdir(namespace["_before"])
     namespace["_folder"].cleanup()
 

@@ -6,10 +6,12 @@ from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from vennmf.errors import ModelError
 from vennmf.matrices import ViewSet
+from vennmf.matrices.view import Matrix
 from vennmf.model.blocks import Layout
 from vennmf.model.form import Array, Form
 from vennmf.model.losses import Frobenius
@@ -19,6 +21,9 @@ from vennmf.solvers import products
 from vennmf.solvers.sweeps import coordinate_descent, projected_square
 
 Factors = dict[str, Array]
+
+COPY_LIMIT = 256 << 20
+"""Bytes of a sparse matrix up to which a second copy by columns is kept during a fit."""
 
 NOTHING = 1e-6
 """A component is dead when its row side is this small beside the largest component's."""
@@ -41,6 +46,7 @@ class Problem:
         self.sizes: dict[str, int] = {}
         self.weights: dict[str, float] = {}
         self.squared_norms: dict[str, float] = {}
+        self._by_columns: dict[str, Matrix] = {}
         for loss in model.losses:
             view = views[loss.view]
             self.sizes[loss.left] = view.items.size
@@ -94,7 +100,7 @@ class Problem:
             else:
                 others = self.part_of(loss.view, loss.left, factors[loss.left])
                 others = others if view.rows is None else others[view.rows]
-                product = products.transposed_times(view.X, others)
+                product = self._transposed_times(loss.view, others)
                 gram = products.hadamard_gram([others, *columns_side])
                 if columns_side:
                     sizes = [self.sizes[a] for a in loss.column_axes]
@@ -109,6 +115,15 @@ class Problem:
                 _add_at(cross, part, rows, columns)
         assert cross is not None
         return DataForm(_by_pattern(grams, self.sizes[axis]), cross)
+
+    def _transposed_times(self, name: str, L: Array) -> Array:
+        """Xᵀ L, from a copy of X by columns where that is small enough to keep: it takes half the time of a scatter."""
+        X = self.views[name].X
+        if not sp.issparse(X) or X.data.nbytes + X.indices.nbytes > COPY_LIMIT:
+            return products.transposed_times(X, L)
+        if name not in self._by_columns:
+            self._by_columns[name] = X.T.tocsr()
+        return products.times(self._by_columns[name], L)
 
     def form(self, axis: str, factors: Factors, data: DataForm | None = None, *, by_rule: bool = False) -> Form:
         """The whole waist for one axis at the current factors; ``by_rule`` parts it as the papers' rules do."""
