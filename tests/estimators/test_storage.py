@@ -59,6 +59,16 @@ def test_foreign_files_are_refused(tmp_path):
         vn.load(tmp_path / "other.venn")
 
 
+def test_a_file_of_another_layout_is_refused_in_one_line(model, tmp_path, monkeypatch):
+    written = storage._written
+    monkeypatch.setattr(
+        storage, "_written", lambda v, arrays: {"": "array"} if isinstance(v, np.ndarray) else written(v, arrays)
+    )
+    model.save(tmp_path / "old.venn")
+    with pytest.raises(vn.StorageError, match="this version cannot read"):
+        vn.load(tmp_path / "old.venn")
+
+
 def test_a_failed_write_leaves_the_old_file(model, tmp_path, monkeypatch):
     path = tmp_path / "news.venn"
     model.save(path)

@@ -118,8 +118,15 @@ def load(path: str | os.PathLike[str]) -> Any:
     name = manifest["class"]
     if name not in CLASSES:
         raise StorageError(f"{path} holds a {name!r}, which this version of vennmf does not know; upgrade vennmf.")
-    estimator = getattr(importlib.import_module(CLASSES[name]), name)(**_read(manifest["parameters"], arrays))
-    for key, value in _read(manifest["fitted"], arrays).items():
+    try:
+        estimator = getattr(importlib.import_module(CLASSES[name]), name)(**_read(manifest["parameters"], arrays))
+        fitted = _read(manifest["fitted"], arrays)
+    except (KeyError, TypeError) as error:
+        raise StorageError(
+            f"{path} was written by vennmf {manifest['vennmf']}, whose {name} this version cannot read ({error!r}); fit and "
+            "save the model again."
+        ) from None
+    for key, value in fitted.items():
         setattr(estimator, key, value)
     return estimator
 
