@@ -164,7 +164,8 @@ def _written(value: Any, arrays: dict[str, Any]) -> Any:
     if kind == "DataFrame":
         columns = {str(name): value[name].tolist() for name in value.columns}
         written = _written(json.loads(json.dumps(columns, default=str)), arrays)
-        return {"": "table", "rows": len(value), "columns": written}
+        dtypes = {str(name): str(value[name].dtype) for name in value.columns}
+        return {"": "table", "rows": len(value), "columns": written, "dtypes": dtypes}
     if kind in PLAIN:
         fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
         init = {f.name for f in dataclasses.fields(value) if f.init}
@@ -196,9 +197,7 @@ def _read(value: Any, arrays: dict[str, Any]) -> Any:
         case "csr":
             return sp.csr_array(tuple(_read(part, arrays) for part in value["parts"]), shape=tuple(value["shape"]))
         case "table":
-            import pandas as pd
-
-            return pd.DataFrame(_read(value["columns"], arrays), index=range(value["rows"]), dtype=object)
+            return _table(_read(value["columns"], arrays), value["rows"], value.get("dtypes", {}))
         case "plain" if value["class"] in PLAIN:
             return PLAIN[value["class"]](**_read(value["fields"], arrays))
         case "stateful" if value["class"] in STATEFUL:
@@ -207,3 +206,15 @@ def _read(value: Any, arrays: dict[str, Any]) -> Any:
     raise StorageError(
         f"the file holds a {value.get('')!r} {value.get('class', '')!r} that this version does not know; upgrade vennmf."
     )
+
+
+def _table(columns: dict[str, Any], n_rows: int, dtypes: dict[str, str]) -> Any:
+    """A table with the numbers and, where this pandas has them, the strings of the one that was written."""
+    import pandas as pd
+
+    table = pd.DataFrame(columns, index=range(n_rows), dtype=object)
+    has_strings = pd.api.types.pandas_dtype("str") != np.dtype("str")
+    for name, dtype in dtypes.items():
+        if dtype in ("int64", "float64", "bool") or (dtype == "str" and has_strings):
+            table[name] = table[name].astype(pd.api.types.pandas_dtype(dtype))
+    return table
