@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from vennmf.cli.output import AsCsv, AsJson, AsParquet, Form
-from vennmf.cli.reproduce import reproduce
 
 app = typer.Typer(
     name="vennmf",
@@ -317,6 +316,17 @@ def demo(
     command.demo(no_open=no_open, offline=offline)
 
 
-app.command(epilog="[bold]Examples[/bold]\n\nvennmf reproduce\n\nvennmf reproduce rec-talk --quick -o reports/")(
-    reproduce
-)
+@app.command(epilog="[bold]Examples[/bold]\n\nvennmf reproduce\n\nvennmf reproduce rec-talk --quick -o reports/")
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Which; without any, the list.", show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds.")] = False,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the reports.")] = Path("reports"),
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    as_parquet: AsParquet = False,
+) -> None:
+    """Run the papers' experiments on real data and write a report of each, with what holds and what does not."""
+    from vennmf.cli import reproduce as command
+
+    command.reproduce(names or [], everything, quick, output, Form.of(as_json, as_csv, as_parquet))

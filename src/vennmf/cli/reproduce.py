@@ -7,12 +7,11 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import pandas as pd
 
 from vennmf.cli.messages import say
-from vennmf.cli.output import AsCsv, AsJson, AsParquet, Form, show
+from vennmf.cli.output import Form, show
 from vennmf.errors import ParameterError, SourceError
 
 SCRIPTS = Path(__file__).parents[3] / "benchmarks" / "papers"
@@ -57,21 +56,10 @@ def chosen(names: Sequence[str], everything: bool, known: Sequence[str]) -> list
     return list(known) if everything else list(names)
 
 
-def reproduce(
-    names: Annotated[list[str] | None, typer.Argument(help="Which; without any, the list.", show_default=False)] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every experiment.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer seeds.")] = False,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the reports.")] = Path("reports"),
-    as_json: AsJson = False,
-    as_csv: AsCsv = False,
-    as_parquet: AsParquet = False,
-) -> None:
-    """Run the papers' experiments on real data and write a report of each, with what holds and what does not."""
-    import pandas as pd
-
+def reproduce(names: Sequence[str], everything: bool, quick: bool, output: Path, form: Form) -> None:
+    """Run the chosen experiments and write a report of each; without any, list them."""
     known = experiments()
-    form = Form.of(as_json, as_csv, as_parquet)
-    wanted = chosen(names or [], everything, list(known))
+    wanted = chosen(names, everything, list(known))
     if not wanted:
         show(pd.DataFrame([(n, about(p)) for n, p in known.items()], columns=["name", "what"]), form, "Experiments")
         return
