@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from vennmf.model.affinity import graph_of_neighbors
 from vennmf.sources import datasets
 
 
@@ -17,7 +18,7 @@ class Collection:
     """One collection. ``given`` are the users' tags, ``truth`` what is right, over the same columns.
 
     A column without any truth is a tag that may be suggested but is not judged. ``test`` and ``neighbors`` are a standard
-    split and its graph, where there is one. ``refines`` says whether the given tags differ from the truth.
+    split and a graph of all images, where there are such. ``refines`` says whether the given tags differ from the truth.
     """
 
     name: str
@@ -27,7 +28,7 @@ class Collection:
     tags: list[str]
     refines: bool
     test: np.ndarray | None = None
-    neighbors: np.ndarray | None = None
+    graph: sp.csr_array | None = None
 
 
 def matrix(lists: list[list[str]], tags: list[str]) -> sp.csr_array:
@@ -101,21 +102,20 @@ def emoji() -> Collection:
     return Collection("emoji", rooted(views), given, truth, tags, refines=True)
 
 
-def openclipart(size: int = 1500) -> Collection:
-    """Clip art without the two icon themes, and its uploaders' keywords used eight times or more."""
+def openclipart() -> Collection:
+    """4,171 pictures, all but those of two icon themes: uploaders' keywords used eight times or more."""
     data = datasets.load("openclipart")
     table = data.tables["openclipart"]
     lists = [cell if isinstance(cell, list) else str(cell).split("|") for cell in table["keywords"]]
     tags = frequent([row for row, top in zip(lists, table["top_category"], strict=True) if top != "computer"], 8)
     Y = matrix(lists, tags)
-    usable = np.flatnonzero((table["top_category"] != "computer").to_numpy() & (np.diff(Y.indptr) > 0))
-    kept = np.sort(np.random.default_rng(0).permutation(usable)[:size])
+    kept = np.flatnonzero((table["top_category"] != "computer").to_numpy() & (np.diff(Y.indptr) > 0))
     views = {name: X[kept] for name, X in data.matrices.items()}
     return Collection("openclipart", rooted(views), Y[kept], Y[kept], tags, refines=False)
 
 
 def icons() -> Collection:
-    """Lucide's icons: 24 × 24 ink as features; tokens used fifteen times or more, without those of the icon's own name."""
+    """1,581 icons of Lucide: 24 × 24 ink as features; tokens used fifteen times or more, without those of the icon's own name."""
     data = datasets.load("icons_multisource")
     table = data.tables["lucide"]
     lists = [
@@ -129,28 +129,31 @@ def icons() -> Collection:
     return Collection("icons", {"ink": ink}, Y[kept], Y[kept], tags, refines=False)
 
 
-def corel(*, standard: bool, size: int = 1500) -> Collection:
-    """Corel5k: region clusters and keywords; the standard split with its graph, or a sample for random splits."""
+def corel(*, standard: bool) -> Collection:
+    """Corel5k: region clusters and keywords; its standard split with its graph of neighbours, or neither."""
     data = datasets.load("corel5k")
     test = (data.tables["corel5k"]["split"] == "test").to_numpy()
     X = np.asarray(sp.csr_array(data.matrices["regions"]).toarray(), dtype=np.float32)
     Y, names = sp.csr_array(data.labels["words"]).astype(float), list(data.classes["words"])
-    kept = np.arange(len(test)) if standard else np.sort(np.random.default_rng(0).permutation(len(test))[:size])
-    used = np.flatnonzero(np.asarray(Y[kept][~test[kept]].sum(axis=0)).ravel() >= (1 if standard else 5))
-    tags = [names[j] for j in used]
-    Y = sp.csr_array(Y[kept][:, used])
-    if standard:
-        assert not test[: len(data.arrays["nn"])].any()
-        return Collection("corel5k", {"regions": X}, Y, Y, tags, False, np.flatnonzero(test), data.arrays["nn"])
-    return Collection("corel5k sample", {"regions": X[kept]}, Y, Y, tags, refines=False)
+    used = np.flatnonzero(np.asarray(Y[~test].sum(axis=0)).ravel() >= (1 if standard else 5))
+    Y = sp.csr_array(Y[:, used])
+    given = Collection("corel5k", {"regions": X}, Y, Y, [names[j] for j in used], refines=False)
+    if not standard:
+        return given
+    assert not test[: len(data.arrays["nn"])].any()
+    return replace(given, test=np.flatnonzero(test), graph=padded_graph(data.arrays["nn"][:, :50], len(test)))
+
+
+def padded_graph(neighbors: np.ndarray, n: int) -> sp.csr_array:
+    """A graph of n images from the neighbours of the first of them; the others have none."""
+    edges = sp.coo_array(graph_of_neighbors(neighbors))
+    return sp.csr_array((edges.data, edges.coords), shape=(n, n))
 
 
 def with_wrong_tags(collection: Collection, share: float = 0.3, seed: int = 0) -> Collection:
     """The same, but a share of the given tags is replaced by wrong ones."""
     given = replaced(collection.truth, share, seed)
-    return Collection(
-        f"{collection.name}, 30 % wrong", collection.views, given, collection.truth, collection.tags, refines=True
-    )
+    return replace(collection, name=f"{collection.name}, 30 % wrong", given=given, refines=True)
 
 
 COLLECTIONS: dict[str, Any] = {

@@ -20,7 +20,7 @@ from vennmf.baselines import (
 )
 from vennmf.baselines.tagging import shrink_singular_values, sparse_reconstruction
 from vennmf.errors import ParameterError
-from vennmf.model.affinity import image_graph, mean_distance, normalised_laplacian, tag_graph
+from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
 from vennmf.model.unified_space import Features
 
 ALL = [
@@ -82,10 +82,14 @@ def test_votes_are_counted_as_the_paper_counts_them() -> None:
     np.testing.assert_allclose(fitted.decision_function([[8.0]]), [Y[[3, 2]].sum(0) - 2 * Y.mean(0)])
 
 
-def laplacians(X, Y):
+def graphs(X, Y):
     features = Features(X)
     S = image_graph(features, 5, mean_distance(features, np.random.default_rng(0)).value)
-    return normalised_laplacian(S).toarray(), normalised_laplacian(tag_graph(sp.csr_array(Y))).toarray()
+    return S.toarray(), tag_graph(sp.csr_array(Y)).toarray()
+
+
+def laplacians(X, Y):
+    return [normalised_laplacian(sp.csr_array(S)).toarray() for S in graphs(X, Y)]
 
 
 def test_two_view_weights_solve_their_linear_system() -> None:
@@ -93,6 +97,28 @@ def test_two_view_weights_solve_their_linear_system() -> None:
     R = TWTV(a=0.7, b=0.3, n_neighbors=5, scaling=None).fit(X, noisy).relevance_
     L_S, L_C = laplacians(X, noisy)
     np.testing.assert_allclose(R + 0.7 * L_S @ R + 0.3 * R @ L_C, noisy, atol=1e-4)
+
+
+def test_a_ready_graph_takes_the_place_of_neighbours() -> None:
+    X, noisy, _ = groups()
+    table = np.array([[(i + 4) % 80, (i + 8) % 80] for i in range(80)])
+    R = TWTV(a=0.7, b=0.3, scaling=None).fit(X, noisy, neighbors=table).relevance_
+    similar = graph_of_neighbors(table)
+    np.testing.assert_array_equal(TWTV(a=0.7, b=0.3, scaling=None).fit(X, noisy, neighbors=similar).relevance_, R)
+    L_S = normalised_laplacian(similar).toarray()
+    np.testing.assert_allclose(R + 0.7 * L_S @ R + 0.3 * R @ laplacians(X, noisy)[1], noisy, atol=1e-4)
+
+
+def test_nearest_images_lend_their_tags_by_a_heat_kernel() -> None:
+    X, noisy, _ = groups()
+    fitted = NearestImages(3, scaling=None).fit(X[:60], noisy[:60])
+    known = np.linalg.norm(X[:60, None] - X[None, :60], axis=2)
+    width = np.sort(known, axis=1)[:, 3].mean()  # the image itself stands first
+    for i in (60, 71):
+        distance = np.linalg.norm(X[:60] - X[i], axis=1)
+        near = np.argsort(distance)[:3]
+        wanted = np.exp(-((distance[near] / width) ** 2)) @ noisy[near]
+        np.testing.assert_allclose(fitted.decision_function(X[[i]])[0], wanted, atol=1e-6)
 
 
 def test_low_rank_plus_sparse_error_is_at_a_minimum() -> None:
@@ -135,12 +161,39 @@ def test_factor_models_follow_the_gradient_of_what_they_print(model) -> None:
     assert check_grad(value, gradient, np.concatenate([V.ravel(), U.ravel()])) < 1e-4
 
 
+@pytest.mark.parametrize("model", [CCPMF, MPMF])
+def test_factor_models_count_the_objective_that_they_print(model) -> None:
+    X, noisy, _ = groups()
+    a, b, l2 = 0.3, 0.2, 0.4
+    fitted = model(3, a=a, b=b, l2=l2, n_neighbors=5, scaling=None, max_iter=7, random_state=0).fit(X, noisy)
+    V, U = fitted.images_, fitted.tags_
+    value = 0.5 * ((noisy - V @ U.T) ** 2).sum() + 0.5 * l2 * ((V**2).sum() + (U**2).sum())
+    if model is CCPMF:
+        L_S, L_C = laplacians(X, noisy)
+        value += 0.5 * a * np.trace(V.T @ L_S @ V) + 0.5 * b * np.trace(U.T @ L_C @ U)
+    else:
+        S, C = graphs(X, noisy)
+        value += 0.5 * a * ((S - V @ V.T) ** 2).sum() + 0.5 * b * ((C - U @ U.T) ** 2).sum()
+    assert fitted.objective_ == pytest.approx(value, rel=1e-9)
+
+
 def test_factor_objectives_count_the_tag_matrix_without_filling_it() -> None:
     X, noisy, _ = groups()
     fitted = CCPMF(3, a=0.0, b=0.0, l2=0.0, n_neighbors=5, random_state=0).fit(X, noisy)
     assert fitted.objective_ == pytest.approx(0.5 * ((noisy - fitted.relevance_) ** 2).sum(), rel=1e-9)
     best = np.linalg.svd(noisy, compute_uv=False)[3:]
     assert fitted.objective_ == pytest.approx(0.5 * (best**2).sum(), rel=1e-3)
+
+
+def test_weights_of_a_rebuilt_image_are_at_a_minimum() -> None:
+    rng = np.random.default_rng(0)
+    known, x = rng.standard_normal((30, 20)), rng.standard_normal(20)
+    weights = sparse_reconstruction(x[None], known, penalty=0.2).toarray()[0]
+    largest = np.abs(known @ x).max()
+    slopes = known @ (x - weights @ known)
+    assert 0 < np.count_nonzero(weights) < 20
+    assert np.abs(slopes).max() <= 0.2 * largest * 1.01
+    np.testing.assert_allclose(slopes[weights != 0], 0.2 * largest * np.sign(weights[weights != 0]), rtol=0.02)
 
 
 def test_a_new_image_is_rebuilt_from_few_known_ones() -> None:

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from vennmf.errors import ParameterError, SourceError
 from vennmf.estimators.feature_scaling import apply_scaling, learn_scaling, named_views
 from vennmf.estimators.tag_lists import tag_matrix
-from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
+from vennmf.model.affinity import given_graph, image_graph, mean_distance, normalised_laplacian, tag_graph
 from vennmf.model.unified_space import Features
 
 Array = NDArray[Any]
@@ -80,7 +80,7 @@ class TagBaseline(BaseEstimator):  # type: ignore[misc]
     def _graphs(self, X: Features, Y: sp.csr_array, n_neighbors: int) -> tuple[sp.csr_array, sp.csr_array]:
         """PJMF's two graphs: K nearest neighbours with a heat kernel, and the tags' Jaccard index."""
         if self._neighbors is not None:
-            return graph_of_neighbors(np.asarray(self._neighbors)), tag_graph(Y)
+            return given_graph(self._neighbors, X.shape[0]).astype(np.float64), tag_graph(Y)
         width = mean_distance(X, np.random.default_rng(0)).value
         return image_graph(X, n_neighbors, width).astype(np.float64), tag_graph(Y)
 

@@ -40,6 +40,15 @@ def named_views(features: Any) -> dict[str, Any]:
     return {name: X.astype(widest, copy=False) for name, X in views.items()}
 
 
+def row_names(features: Any, n: int) -> np.ndarray[Any, Any]:
+    """The n images as the index of a DataFrame of features, or of the first view, names them; row numbers else."""
+    first = next(iter(dict(features).values())) if is_named(features) else features
+    index = getattr(first, "index", None) if hasattr(first, "columns") else None
+    if index is None:
+        return np.arange(n)
+    return np.asarray(index) if index.dtype.kind in "iu" else np.asarray([str(name) for name in index], dtype=object)
+
+
 def learn_scaling(views: Mapping[str, Any], scaling: str | None, weights: Mapping[str, float]) -> dict[str, Any]:
     """Means, scales and, for whitening, one symmetric matrix, such that the mean squared norm of an image is 1.
 

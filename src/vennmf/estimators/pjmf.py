@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-import difflib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import ClassNamePrefixFeaturesOutMixin
 from sklearn.callback import with_callbacks
-from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from vennmf.errors import ConvergenceWarning, ParameterError, SourceError
 from vennmf.estimators.base import FactorModel
-from vennmf.estimators.feature_scaling import apply_scaling, learn_scaling, named_views
-from vennmf.estimators.tag_lists import is_matrix, tag_matrix
+from vennmf.estimators.feature_scaling import apply_scaling, learn_scaling, named_views, row_names
+from vennmf.estimators.tag_answers import UnifiedSpaceAnswers
+from vennmf.estimators.tag_lists import tag_matrix
 from vennmf.matrices import is_named
-from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
-from vennmf.model.unified_space import BLOCK_ENTRIES, Features, UnifiedSpace
+from vennmf.model.affinity import given_graph, image_graph, mean_distance, normalised_laplacian, tag_graph
+from vennmf.model.unified_space import Features, UnifiedSpace
 from vennmf.solvers import Options
 from vennmf.solvers.manifold import CentredStiefel, ManifoldSolution, Point, descend
 from vennmf.solvers.unified_space import (
@@ -33,7 +31,6 @@ from vennmf.solvers.unified_space import (
     PaperRule,
     descend_by_paper,
     descend_in_batches,
-    fold_in_tags,
     random_directions,
     tag_directions,
     tag_means,
@@ -45,21 +42,7 @@ MANY_PAIRS = 200_000_000
 """From this many pairs of image and tag on, ``batch_size="auto"`` begins with batches of images."""
 
 
-class Suggestion(NamedTuple):
-    """A tag for an image; the score is Ŷ, from 0 to 1."""
-
-    tag: Any
-    score: float
-
-
-class Found(NamedTuple):
-    """An image for a tag, by its row; the score is Ŷ, from 0 to 1."""
-
-    image: int
-    score: float
-
-
-class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
+class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
     r"""Projective matrix factorisation with unified embedding: images and tags as points of one space (JVCIR 2014).
 
     An image is an orthonormal projection of its scaled features, a tag a free point, and a tag fits an image as a Gaussian
@@ -117,6 +100,8 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
         V, the images of the fit.
     classes_ : ndarray (m,)
         The tags, in the order of the columns.
+    image_names_ : ndarray (n,)
+        The images of the fit, by the index of a DataFrame of features, or by their row numbers.
     sigma_, mean_distance_, scaling_
         The decay rate used; the width of the heat kernel, with its standard error where it was estimated from pairs; the
         scaling learnt.
@@ -223,6 +208,7 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
         views = self._views(X, reset=True)
         Y, self.classes_ = tag_matrix(y, tag_names)
         n = next(iter(views.values())).shape[0]
+        self.image_names_ = row_names(X, n)
         if Y.shape[0] != n:
             raise SourceError(
                 f"features have {n:,} images and tags {Y.shape[0]:,}; give the tags of each image, in the same order."
@@ -244,10 +230,10 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
             self._check_features(X, reset=reset)
         views = named_views(X)
         if reset:
-            weights = dict(self.view_weights or {})
+            weights: dict[str, Any] = dict(self.view_weights or {})
             if unknown := sorted(set(weights) - set(views)):
                 raise ParameterError(f"view_weights names {unknown[0]!r}; the views are {', '.join(map(repr, views))}.")
-            if any(not weights.get(name, 1.0) > 0 for name in views):
+            if any(not isinstance(weight, int | float | np.number) or not weight > 0 for weight in weights.values()):
                 raise ParameterError(f"view_weights must be above 0; found {weights}. Leave a view out to ignore it.")
             self.n_features_in_ = sum(v.shape[1] for v in views.values())
             return views
@@ -277,7 +263,7 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
         elif neighbors is None or not self.alpha:
             S = sp.csr_array((n, n), dtype=X.dtype)
         else:
-            S = _given_graph(neighbors, n).astype(X.dtype)
+            S = given_graph(neighbors, n).astype(X.dtype)
         return UnifiedSpace.of(
             X,
             Y,
@@ -342,129 +328,9 @@ class PJMF(ClassNamePrefixFeaturesOutMixin, FactorModel):  # type: ignore[misc]
                 stacklevel=4,
             )
 
-    # ---------------------------------------------------------------- use
-
-    def transform(self, X: Any) -> Array:
-        """Images as points of the unified space, (n, p)."""
-        check_is_fitted(self)
-        return apply_scaling(self._views(X, reset=False), self.scaling_).times(self.projection_)
-
-    def decision_function(self, X: Any) -> Array:
-        """log Ŷ = -‖v - u‖² / 2σ² of every image and tag, (n, m)."""
-        return self._log_relevance(self.transform(X))
-
-    def predict(self, X: Any) -> NDArray[np.int64]:
-        """An indicator of the ``top`` nearest tags of every image, (n, m)."""
-        V = self.transform(X)
-        chosen = np.zeros((len(V), len(self.classes_)), dtype=np.int64)
-        for rows, best, _ in self._best_tags(V, self.top):
-            np.put_along_axis(chosen[rows], best, 1, axis=1)
-        return chosen
-
-    def annotate(self, X: Any, top: int = 5) -> list[list[Suggestion]]:
-        """The ``top`` nearest tags of every image, best first."""
-        return self._suggestions(self.transform(X), top)
-
-    def refine(self, top: int = 5) -> list[list[Suggestion]]:
-        """Better tags for the images of the fit: the ``top`` nearest of each, best first."""
-        check_is_fitted(self)
-        return self._suggestions(self.embedding_, top)
-
-    def search(self, tag: Any, top: int = 10, X: Any = None) -> list[Found]:
-        """The images nearest to a tag, best first: of the fit, or of X."""
-        check_is_fitted(self)
-        _at_least_one(top)
-        V = self.embedding_ if X is None else self.transform(X)
-        scores = self._log_relevance(V, self.tag_embedding_[[self._position(tag)]])[:, 0]
-        best = np.argsort(-scores, kind="stable")[:top]
-        return [Found(int(i), float(np.exp(scores[i]))) for i in best]
-
-    def score(self, X: Any, y: Any) -> float:
-        """Label-ranking average precision: how near the top each image's own tags stand. Images without tags are left out."""
-        scores = self.decision_function(X)
-        Y, _ = tag_matrix(y, None if is_matrix(y) else list(self.classes_))
-        tagged = np.diff(Y.indptr) > 0
-        if not tagged.any():
-            raise SourceError("no image has a tag that the model knows; score needs at least one.")
-        return float(label_ranking_average_precision_score(Y[tagged].toarray(), scores[tagged]))
-
-    def add_tags(self, X: Any, y: Any, *, tag_names: Sequence[str] | None = None) -> Self:
-        """Fold new tags in: each is placed where its images ask for, all else stays as it is.
-
-        X are features of images, y their new tags as in :meth:`fit`. The points minimise the fit and the distance term; the
-        tag graph does not reach them, and the centre of all points is no longer fixed.
-        """
-        Y, names = tag_matrix(y, tag_names)
-        if both := [name for name in names if name in set(self.classes_.tolist())]:
-            raise SourceError(f"tag {both[0]!r} is in the model already; fold in new tags only.")
-        V = self.transform(X)
-        if len(V) != Y.shape[0]:
-            raise SourceError(f"features have {len(V):,} images and tags {Y.shape[0]:,}; give the tags of each image.")
-        with threadpool_limits(self.n_threads, "blas"):
-            U = fold_in_tags(V, Y.astype(V.dtype), self.gamma, self.sigma_)
-        self.tag_embedding_ = np.vstack([self.tag_embedding_, U.astype(V.dtype)])
-        self.classes_ = np.concatenate([self.classes_, names])
-        return self
-
-    def _position(self, tag: Any) -> int:
-        where = np.flatnonzero(self.classes_ == tag)
-        if where.size:
-            return int(where[0])
-        near = difflib.get_close_matches(str(tag), [str(name) for name in self.classes_], n=3)
-        hint = f"; near to it are {', '.join(map(repr, near))}" if near else ""
-        raise ParameterError(f"there is no tag {tag!r} among the {len(self.classes_):,} of the model{hint}.")
-
-    def _log_relevance(self, V: Array, U: Array | None = None) -> Array:
-        U = self.tag_embedding_ if U is None else U
-        squares = np.einsum("ij,ij->i", V, V)[:, None] + np.einsum("ij,ij->i", U, U)
-        squares -= 2 * (V @ U.T)
-        return np.minimum(-squares / (2 * self.sigma_**2), 0.0).astype(V.dtype, copy=False)
-
-    def _best_tags(self, V: Array, top: int) -> Iterator[tuple[slice, Array, Array]]:
-        """Runs of images with the positions and log relevance of their nearest tags, best first; never all at once."""
-        _at_least_one(top)
-        m = len(self.classes_)
-        step = max(64, BLOCK_ENTRIES // m)
-        for start in range(0, len(V), step):
-            rows = slice(start, min(start + step, len(V)))
-            scores = self._log_relevance(V[rows])
-            best = np.argsort(-scores, axis=1, kind="stable")[:, :top]
-            yield rows, best, np.take_along_axis(scores, best, axis=1)
-
-    def _suggestions(self, V: Array, top: int) -> list[list[Suggestion]]:
-        names = self.classes_.tolist()
-        return [
-            [Suggestion(names[j], float(np.exp(score))) for j, score in zip(row, values, strict=True)]
-            for _, best, scores in self._best_tags(V, top)
-            for row, values in zip(best, scores, strict=True)
-        ]
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = False
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-def _given_graph(neighbors: Any, n: int) -> sp.csr_array:
-    """A graph that the user brings: a table of neighbours, or similarities."""
-    if sp.issparse(neighbors):
-        graph = sp.csr_array(neighbors)
-        if graph.shape != (n, n) or (graph.nnz and graph.data.min() < 0):
-            raise SourceError(
-                f"neighbors must be similarities >= 0 of {n:,} × {n:,} images; found shape {graph.shape}."
-            )
-        return sp.csr_array(graph.maximum(graph.T))
-    table = np.asarray(neighbors)
-    if table.ndim != 2 or len(table) != n or table.dtype.kind not in "iu" or table.min() < 0 or table.max() >= n:
-        raise SourceError(
-            f"neighbors must be a table of row numbers 0 to {n - 1:,}, one row for each of {n:,} images; found shape "
-            f"{table.shape} of {table.dtype}."
-        )
-    return graph_of_neighbors(table)
-
-
-def _at_least_one(top: int) -> None:
-    if top < 1:
-        raise ParameterError(f"top must be at least 1; found {top}.")

@@ -36,6 +36,7 @@ def tag_matrix(tags: Any, names: Sequence[str] | None = None) -> tuple[sp.csr_ar
             raise SourceError(
                 f"tags have {matrix.shape[1]:,} columns and {len(labels):,} names; give one name for each."
             )
+        _check_distinct(labels.tolist())
         return matrix, labels
     return _from_lists(list(tags), names)
 
@@ -67,15 +68,42 @@ def _checked(tags: Any) -> sp.csr_array:
 
 
 def _from_lists(lists: list[Any], names: Sequence[str] | None) -> tuple[sp.csr_array, np.ndarray[Any, Any]]:
-    rows: list[list[Any]] = [[item] if isinstance(item, str) or np.isscalar(item) else list(item) for item in lists]
-    labels = sorted({tag for row in rows for tag in row}) if names is None else list(names)
+    rows = [_words(item, i) for i, item in enumerate(lists)]
+    labels = _sorted({tag for row in rows for tag in row}) if names is None else list(names)
     if not rows or not labels:
         raise SourceError(
             f"tags must name at least one tag for at least one image; found {len(rows):,} images and no tag at all."
         )
+    _check_distinct(labels)
     position = {label: j for j, label in enumerate(labels)}
     columns = [sorted({position[tag] for tag in row if tag in position}) for row in rows]
     indptr = np.cumsum([0, *map(len, columns)])
     indices = np.fromiter((j for row in columns for j in row), dtype=np.int64, count=indptr[-1])
     matrix = sp.csr_array((np.ones(len(indices)), indices, indptr), shape=(len(rows), len(labels)))
     return matrix, np.asarray(labels, dtype=object if isinstance(labels[0], str) else None)
+
+
+def _words(item: Any, image: int) -> list[Any]:
+    """The tags of one image, given as one word or as several."""
+    if isinstance(item, str) or np.isscalar(item):
+        return [item]
+    try:
+        return list(item)
+    except TypeError:
+        raise SourceError(
+            f"the tags of image {image} are {item!r}; give a list of tags for each image, an empty one where it has none."
+        ) from None
+
+
+def _sorted(words: set[Any]) -> list[Any]:
+    try:
+        return sorted(words)
+    except TypeError:
+        kinds = sorted({type(word).__name__ for word in words})
+        raise SourceError(f"tags must be of one kind; found {' and '.join(kinds)}. Pass all as strings.") from None
+
+
+def _check_distinct(labels: list[Any]) -> None:
+    if len(set(labels)) < len(labels):
+        twice = next(label for i, label in enumerate(labels) if label in labels[:i])
+        raise SourceError(f"tags must have names of their own; found {twice!r} twice. Merge or rename the columns.")

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from vennmf.errors import SourceError
 from vennmf.model.unified_space import Features
 
 Array = NDArray[Any]
@@ -69,10 +70,30 @@ def image_graph(X: Features, n_neighbors: int, width: float) -> sp.csr_array:
 def graph_of_neighbors(neighbors: Array) -> sp.csr_array:
     """A graph of weight 1 from a table of neighbours, one row of positions for each image."""
     n, k = neighbors.shape
-    graph = sp.csr_array((np.ones(n * k), neighbors.ravel(), np.arange(0, n * k + 1, k)), shape=(n, n))
+    graph = sp.csr_array((np.ones(n * k), neighbors.ravel(), k * np.arange(n + 1)), shape=(n, n))
     graph.sum_duplicates()
     graph.data[:] = 1.0
     return sp.csr_array(graph.maximum(graph.T))
+
+
+def given_graph(neighbors: Any, n: int) -> sp.csr_array:
+    """A graph of n images that the user brings: a table of neighbours, or sparse similarities, made symmetric."""
+    if sp.issparse(neighbors):
+        graph = sp.csr_array(neighbors)
+        if graph.shape != (n, n) or not np.all(graph.data >= 0) or not np.isfinite(graph.data).all():
+            least = f" with entries from {graph.data.min():g}" if graph.nnz else ""
+            raise SourceError(
+                f"neighbors must be finite similarities >= 0 of {n:,} × {n:,} images; found shape {graph.shape}{least}."
+            )
+        return sp.csr_array(graph.maximum(graph.T))
+    table = np.asarray(neighbors)
+    fits = table.ndim == 2 and len(table) == n and table.dtype.kind in "iu"
+    if not fits or (table.size and not 0 <= table.min() <= table.max() < n):
+        raise SourceError(
+            f"neighbors must be a table of row numbers 0 to {n - 1:,}, one row for each of {n:,} images; found shape "
+            f"{table.shape} of {table.dtype}."
+        )
+    return graph_of_neighbors(table)
 
 
 def tag_graph(Y: sp.csr_array) -> sp.csr_array:
