@@ -43,7 +43,7 @@ def sensitivity(name: str, out: Path) -> None:
     views = Views(collection.views)
     done = [line["settings"] for line in lines(out)] if out.exists() else []
     for settings in (run for run in RUNS if run not in done):
-        model = fitted("PJMF", BASE | settings, views, collection, train, 100)
+        model = fitted("PJMF", BASE | settings, views, collection, train, last=True)
         found = measures(collection.truth[test], model.decision_function(views.rows(test)))
         with out.open("a", encoding="utf-8") as file:
             file.write(json.dumps({"collection": name, "settings": settings} | found) + "\n")

@@ -13,8 +13,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import eigh
 from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import expit, log_expit
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import lasso_path
 from sklearn.neighbors import NearestNeighbors
@@ -194,15 +196,18 @@ class TagRegression(TagBaseline):
     max_iter: int = 200
 
     def _learn(self, X: Features, Y: sp.csr_array) -> Array:
-        D, T = _dense(X).astype(np.float64), Y.toarray()
+        D = _dense(X)
+        T = Y.toarray().astype(D.dtype)
         d, m = D.shape[1], T.shape[1]
 
         def value_and_gradient(flat: Array) -> tuple[float, Array]:
             W, b = flat[: d * m].reshape(d, m), flat[d * m :]
-            Z = D @ W + b
-            loss = float(np.logaddexp(0, Z).sum() - np.vdot(T, Z)) + 0.5 / self.C * float(np.vdot(W, W))
-            residual = 1 / (1 + np.exp(-np.clip(Z, -500, 500))) - T
-            return loss, np.concatenate([(D.T @ residual + W / self.C).ravel(), residual.sum(axis=0)])
+            Z = D @ W.astype(D.dtype) + b.astype(D.dtype)
+            likely = expit(Z)
+            loss = -float(np.sum(log_expit(np.where(T > 0, Z, -Z)), dtype=np.float64))
+            slope_W = D.T @ (likely - T) + W / self.C
+            slope_b = np.sum(likely - T, axis=0, dtype=np.float64)
+            return loss + 0.5 / self.C * float(np.vdot(W, W)), np.concatenate([slope_W.ravel(), slope_b])
 
         start = np.zeros(d * m + m)
         found = minimize(value_and_gradient, start, jac=True, method="L-BFGS-B", options={"maxiter": self.max_iter})
@@ -280,11 +285,8 @@ def shrink_singular_values(M: Array, threshold: float) -> Array:
     """The proximal map of threshold · ‖·‖_*: singular values lessened by it, by way of the smaller gram matrix."""
     if M.shape[0] < M.shape[1]:
         return shrink_singular_values(M.T, threshold).T
-    squares, V = np.linalg.eigh(M.T @ M)
-    values = np.sqrt(np.maximum(squares, 0))
-    kept = values > threshold
-    V = V[:, kept]
-    return np.asarray((M @ V) * (1 - threshold / values[kept]) @ V.T)
+    squares, V = eigh(M.T @ M, subset_by_value=(threshold**2, np.inf))
+    return np.asarray((M @ V) * (1 - threshold / np.sqrt(squares)) @ V.T)
 
 
 # ---------------------------------------------------------------- factorising the tag matrix
