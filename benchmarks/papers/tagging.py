@@ -50,29 +50,37 @@ def grid(**choices: list[Any]) -> list[Settings]:
 
 METHODS: dict[str, tuple[Any, list[Settings]]] = {
     "original tags": (OriginalTags, [{}]),
-    "neighbour voting": (
-        NeighborVoting,
-        grid(n_neighbors=[5, 15, 50, 150], scaling=["standard", "whiten"], reconstruct=[False, True]),
-    ),
-    "TWTV": (TWTV, grid(a=[0.3, 3.0], b=[0.1], scaling=["standard", "whiten"])),
+    "neighbour voting": (NeighborVoting, grid(n_neighbors=[5, 15, 50, 150], unit_length=[False, True])),
+    "TWTV": (TWTV, grid(a=[0.3, 3.0], b=[0.1], unit_length=[False, True])),
     "LRES": (LRES, grid(tau=[0.3, 1.0], lam=[1.0], a=[0.1, 1.0], b=[0.1])),
     "MPMF": (MPMF, grid(n_components=[50], a=[0.001, 0.01], b=[0.01], l2=[0.01, 0.3], random_state=[0])),
     "CCPMF": (CCPMF, grid(n_components=[50], a=[0.1, 1.0], b=[0.1], l2=[0.03, 0.3], random_state=[0])),
-    "k nearest": (NearestImages, grid(n_neighbors=[3, 5, 10, 20, 50], scaling=["standard", "whiten"])),
+    "k nearest": (NearestImages, grid(n_neighbors=[3, 5, 10, 20, 50], unit_length=[False, True])),
     "logistic": (TagRegression, grid(C=[3.0, 10.0, 30.0, 100.0])),
     "PJMF": (
         vn.PJMF,
-        grid(n_components=[25, 100], sigma=[0.12, 0.25, 0.4], scaling=["whiten", "standard"], random_state=[0]),
+        grid(n_components=[30, 120], sigma=[0.15, 0.25, 0.4], scaling=["whiten"], random_state=[0], n_threads=[1]),
     ),
 }
 
+WHITENED: list[Settings] = [{"scaling": "whiten"}, {"scaling": "whiten", "unit_length": True}]
+
 SECOND: dict[str, list[Settings]] = {
-    "TWTV": [{"a": 30.0}, {"b": 1.0}],
-    "LRES": [{"tau": 0.1}, {"lam": 0.3}, {"a": 10.0}, {"scaling": "whiten"}],
-    "MPMF": [{"n_components": 20}, {"a": 0.1}, {"b": 0.1}, {"scaling": "whiten"}],
-    "CCPMF": [{"n_components": 20}, {"a": 10.0}, {"l2": 1.0}, {"scaling": "whiten"}],
-    "logistic": [{"C": 1.0}, {"C": 300.0}, {"scaling": "whiten"}],
-    "PJMF": [{"gamma": 0.05}, {"alpha": 0.0}, {"alpha": 5.0}, {"beta": 5.0}],
+    "neighbour voting": [{"reconstruct": True}, *WHITENED],
+    "TWTV": [{"a": 30.0}, {"b": 1.0}, *WHITENED],
+    "LRES": [{"tau": 0.1}, {"lam": 0.3}, {"a": 10.0}, {"unit_length": True}, *WHITENED],
+    "MPMF": [{"n_components": 20}, {"a": 0.1}, {"b": 0.1}, {"unit_length": True}, *WHITENED],
+    "CCPMF": [{"n_components": 20}, {"a": 10.0}, {"l2": 1.0}, {"unit_length": True}, *WHITENED],
+    "k nearest": WHITENED,
+    "logistic": [{"C": 1.0}, {"C": 300.0}, {"unit_length": True}, *WHITENED],
+    "PJMF": [
+        {"scaling": "standard"},
+        {"unit_length": False},
+        {"n_components": 60},
+        {"alpha": 0.0},
+        {"alpha": 5.0},
+        {"gamma": 0.05},
+    ],
 }
 """Changes that are tried on the best settings of the first round."""
 
@@ -100,7 +108,7 @@ class Views:
         rebuilt = isinstance(model, LRES | MPMF | CCPMF | TWTV) or getattr(model, "reconstruct", False)
         if not rebuilt:
             return np.asarray(model.decision_function(self.rows(new)))
-        key = (model.scaling, train.tobytes(), new.tobytes())
+        key = (model.scaling, model.unit_length, train.tobytes(), new.tobytes())
         if key not in self._weights:
             self._weights[key] = model.reconstruction(self.rows(new))
         return np.asarray(model.decision_function(self.rows(new), self._weights[key]))

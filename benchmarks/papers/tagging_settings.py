@@ -25,7 +25,7 @@ import vennmf as vn
 from vennmf.estimators.feature_scaling import apply_scaling, named_views
 from vennmf.solvers.manifold import CentredStiefel
 
-BASE: Settings = {"n_components": 50, "sigma": 0.25, "scaling": "standard", "random_state": 0}
+BASE: Settings = {"n_components": 50, "sigma": 0.25, "random_state": 0, "n_threads": 1}
 LEVELS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 RUNS: list[Settings] = [
     *({"alpha": a, "beta": b} for a in LEVELS for b in LEVELS),
@@ -74,7 +74,7 @@ def solvers(name: str) -> Iterator[dict[str, Any]]:
     runs += [{"solver": "paper", "step": step, "max_iter": 500} for step in (0.005, 0.001, 0.0005)]
     runs += [{"solver": "paper", "step": 0.0005, "orthogonality": 50.0, "max_iter": 500}]
     for settings in runs:
-        model = vn.PJMF(**(BASE | {"tol": 0, "min_change": 0, "n_threads": 1} | settings))
+        model = vn.PJMF(**(BASE | {"tol": 0, "min_change": 0} | settings))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(views.rows(train), collection.given[train])

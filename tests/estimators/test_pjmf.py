@@ -171,7 +171,8 @@ def test_sparse_features_are_never_filled_in_and_change_nothing(scaling: str | N
     rng = np.random.default_rng(0)
     X = sp.random_array((60, 12), density=0.3, rng=rng, format="csr")
     Y = (rng.random((60, 6)) < 0.3).astype(float)
-    sparse, dense = (model(scaling=scaling, max_iter=20, tol=0, min_change=0) for _ in range(2))
+    given = {"scaling": scaling, "unit_length": False, "max_iter": 20, "tol": 0, "min_change": 0}
+    sparse, dense = (model(**given) for _ in range(2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         sparse.fit(X, Y)
@@ -182,10 +183,30 @@ def test_sparse_features_are_never_filled_in_and_change_nothing(scaling: str | N
         model(scaling="whiten").fit(X, Y)
 
 
+def test_sparse_images_of_unit_length_are_centred_without_being_filled_in() -> None:
+    rng = np.random.default_rng(0)
+    X = sp.random_array((60, 12), density=0.3, rng=rng, format="csr")
+    Y = (rng.random((60, 6)) < 0.3).astype(float)
+    fitted = model(scaling="standard").fit(X, Y)
+    scaled = X.toarray() / X.toarray().std(axis=0)
+    scaled /= np.linalg.norm(scaled, axis=1, keepdims=True)
+    wanted = (scaled - scaled.mean(axis=0)) @ fitted.projection_
+    np.testing.assert_allclose(fitted.transform(X), wanted, atol=1e-12)
+
+
+@pytest.mark.parametrize("scaling", ["whiten", "standard", "center"])
+def test_every_scaled_image_has_norm_one_but_for_the_mean_image(scaling: str) -> None:
+    X, Y = planted()
+    fitted = model(n_components=10, scaling=scaling).fit(1000 * X + 7, Y)
+    np.testing.assert_allclose(np.linalg.norm(fitted.embedding_, axis=1), 1.0, rtol=1e-9)
+    np.testing.assert_array_equal(fitted.transform((1000 * X + 7).mean(axis=0, keepdims=True)).round(6), 0.0)
+    assert fitted.sigma_ == pytest.approx(0.5 if scaling == "whiten" else 0.3, rel=1e-9)
+
+
 def test_scaling_makes_images_of_unit_mean_square_and_is_kept() -> None:
     X, Y = planted()
     for scaling in ("whiten", "standard", "center"):
-        fitted = model(n_components=10, scaling=scaling).fit(1000 * X + 7, Y)
+        fitted = model(n_components=10, scaling=scaling, unit_length=False).fit(1000 * X + 7, Y)
         assert np.mean((fitted.embedding_**2).sum(1)) == pytest.approx(1.0, rel=1e-9)
         assert fitted.sigma_ == pytest.approx(0.5 if scaling == "whiten" else 0.3, rel=1e-9)
         np.testing.assert_allclose(fitted.transform(1000 * X + 7), fitted.embedding_, atol=1e-9)

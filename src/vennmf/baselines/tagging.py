@@ -37,13 +37,14 @@ class TagBaseline(BaseEstimator):  # type: ignore[misc]
     """Scaling, checks and the tagging of new images that all share; a subclass learns the relevance of the fit's images."""
 
     scaling: str | None = field(default="standard", kw_only=True)
+    unit_length: bool = field(default=False, kw_only=True)
     top: int = field(default=5, kw_only=True)
 
     def fit(self, X: Any, y: Any, *, tag_names: Any = None, neighbors: Any = None) -> Self:
         """Learn from image features (n, d) and their tags, given as for :class:`vennmf.PJMF`."""
         views = named_views(X)
         Y, self.classes_ = tag_matrix(y, tag_names)
-        self.scaling_ = learn_scaling(views, self.scaling, {})
+        self.scaling_ = learn_scaling(views, self.scaling, {}, unit_length=self.unit_length)
         self._X = apply_scaling(views, self.scaling_)
         if self._X.shape[0] != Y.shape[0]:
             raise SourceError(

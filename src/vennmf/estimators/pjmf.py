@@ -69,8 +69,10 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
         Neighbours of an image in the image graph, at most all others.
     scaling : "auto", "whiten", "standard", "center" or None, default="auto"
         How features are scaled before all else: every direction the same variance but for a shrinkage; every feature the same;
-        centred alone; not at all. "auto" whitens dense features, up to 4,096 of them, where images are at least twice as many,
+        centred alone; not at all. "auto" whitens dense features, up to 4,096 of them, where images are at least as many,
         and is "standard" otherwise.
+    unit_length : bool, default=True
+        Whether every scaled image is brought to norm 1, so that no image is near to all tags for being small.
     view_weights : dict of str to float, default=None
         Weight of each feature view, where features are given as a dict by name; 1 where none is given.
     solver : "manifold" or "paper", default="manifold"
@@ -124,6 +126,7 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
         "sigma": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "n_neighbors": [Interval(Integral, 1, None, closed="left")],
         "scaling": [StrOptions({"auto", "whiten", "standard", "center"}), None],
+        "unit_length": ["boolean"],
         "view_weights": [dict, None],
         "solver": [StrOptions({"manifold", "paper"})],
         "init": [StrOptions({"tags", "random"})],
@@ -150,6 +153,7 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
         sigma: float | str = "auto",
         n_neighbors: int = 50,
         scaling: str | None = "auto",
+        unit_length: bool = True,
         view_weights: Mapping[str, float] | None = None,
         solver: str = "manifold",
         init: str = "tags",
@@ -172,6 +176,7 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
         self.sigma = sigma
         self.n_neighbors = n_neighbors
         self.scaling = scaling
+        self.unit_length = unit_length
         self.view_weights = view_weights
         self.solver = solver
         self.init = init
@@ -215,7 +220,9 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
             )
         rng = np.random.default_rng(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         with threadpool_limits(self.n_threads, "blas"):
-            self.scaling_ = learn_scaling(views, self.scaling, dict(self.view_weights or {}))
+            self.scaling_ = learn_scaling(
+                views, self.scaling, dict(self.view_weights or {}), unit_length=self.unit_length
+            )
             features = apply_scaling(views, self.scaling_)
             self._check_width(features)
             Y = Y.astype(features.dtype)
@@ -237,7 +244,7 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
                 raise ParameterError(f"view_weights must be above 0; found {weights}. Leave a view out to ignore it.")
             self.n_features_in_ = sum(v.shape[1] for v in views.values())
             return views
-        widths = {name: len(mean) for name, mean in self.scaling_["means"].items()}
+        widths = {name: len(scales) for name, scales in self.scaling_["scales"].items()}
         found = {name: v.shape[1] for name, v in views.items()}
         if found != widths:
             raise SourceError(
