@@ -10,6 +10,7 @@ import scipy.sparse.linalg as spla
 
 from vennmf.errors import ParameterError
 from vennmf.model.form import Array
+from vennmf.model.losses import Frobenius
 from vennmf.model.penalties import Box
 from vennmf.solvers import products
 from vennmf.solvers.problem import Factors, Problem, quadratic
@@ -17,8 +18,11 @@ from vennmf.solvers.problem import Factors, Problem, quadratic
 INITS = ("random", "means", "nndsvd")
 
 
-def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.Generator) -> Factors:
-    """Factors of every axis, scaled so that each view's product has the best length, at unit norm."""
+def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.Generator, number: int = 0) -> Factors:
+    """Factors of every axis, scaled so that each view's product has the best length, at unit norm.
+
+    ``number`` counts the starts of one fit: those after the first differ from it even where the way is not random.
+    """
     if isinstance(init, str) and init != "random" and any(loss.modes for loss in problem.model.losses):
         raise ParameterError(
             f"init={init!r} starts from the rows of matrices; for a tensor use init='random' or a dict."
@@ -30,7 +34,7 @@ def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.G
     elif init == "means":
         factors = _means(problem, rng)
     elif init == "nndsvd":
-        factors = _nndsvd(problem, rng)
+        factors = _nndsvd(problem, rng, turned=number > 0)
     else:
         raise ParameterError(f"init={init!r}; expected one of {', '.join(map(repr, INITS))} or a dict of factors.")
     if not isinstance(init, Mapping):
@@ -50,26 +54,39 @@ def _random(problem: Problem, rng: np.random.Generator) -> Factors:
 
 
 def _means(problem: Problem, rng: np.random.Generator, sample: int = 20) -> Factors:
-    """Each component starts from the mean of a few random items of the sources it belongs to."""
+    """Each component starts from the mean of a few random items: of a source it belongs to, in every view of these items."""
     factors = _random(problem, rng)
-    mean = {axis: float(np.mean(factors[axis])) for axis in problem.model.column_axes}
-    for loss in problem.model.losses:
-        X = problem.views[loss.view].X
-        B, slices = factors[loss.right], problem.model.layouts[loss.right].slices()
-        first = {b.name for b in problem.model.blocks if b.sources[0] == loss.view}
-        for name in (name for name in loss.blocks if name in first):
-            for j in range(slices[name].start, slices[name].stop):
-                rows = rng.choice(X.shape[0], size=min(sample, X.shape[0]), replace=False)
-                B[:, j] = products.rows_of(X, rows).mean(axis=0) + 1e-3 * mean[loss.right] * B[:, j] * X.mean()
+    losses = problem.model.losses
+    for block in problem.model.blocks:
+        first = next(loss for loss in losses if loss.view in block.sources)
+        same_items = [loss for loss in losses if loss.view in block.sources and loss.left == first.left]
+        size = problem.sizes[first.left]
+        for j in range(block.size):  # a mean of most items would be the same for every component
+            items = rng.choice(size, size=min(sample, 1 + size // 10), replace=False)
+            for loss in same_items:
+                _point_at_mean(problem, factors, loss, block.name, j, items)
     return factors
 
 
-def _nndsvd(problem: Problem, rng: np.random.Generator) -> Factors:
+def _point_at_mean(problem: Problem, factors: Factors, loss: Frobenius, block: str, j: int, items: Array) -> None:
+    """Set a component's column side to the mean of the items, a little of what is there kept so that no entry is locked."""
+    view, column = (
+        problem.views[loss.view],
+        factors[loss.right][:, problem.model.layouts[loss.right].slices()[block].start + j],
+    )
+    rows = items if view.rows is None else np.flatnonzero(np.isin(view.rows, items))
+    if len(rows):
+        column *= 1e-3 * view.X.mean() / max(float(column.mean()), float(np.finfo(column.dtype).tiny))
+        column += products.rows_of(view.X, rows).mean(axis=0)
+
+
+def _nndsvd(problem: Problem, rng: np.random.Generator, turned: bool = False) -> Factors:
     """Positive parts of leading singular pairs (Boutsidis & Gallopoulos 2008), block after block, widest sharing first.
 
     The matrix of a block is the weighted stack of its sources' views along the axis they do not share, never formed:
     only its products with vectors are taken. A private block starts where the shared ones left off, since directions
-    already taken are deflated. Zeros are filled with small random values so that no entry is locked.
+    already taken are deflated. Zeros are filled with small random values so that no entry is locked. ``turned`` takes
+    other pairs from the same leading subspace, by a random rotation.
     """
     factors = _random(problem, rng)
     model = problem.model
@@ -78,6 +95,11 @@ def _nndsvd(problem: Problem, rng: np.random.Generator) -> Factors:
     for block in model.blocks:
         losses = [loss for loss in model.losses if loss.view in block.sources]
         stacked_rows = len({loss.right for loss in losses}) == 1
+        if not stacked_rows and len({loss.left for loss in losses}) > 1:
+            raise ParameterError(
+                f"init='nndsvd' takes the matrix of block {block.name!r} apart, whose views share neither all items nor all "
+                "features; use init='random' or 'means'."
+            )
         left, right = ("left", "right") if stacked_rows else ("right", "left")
         shared_axis = getattr(losses[0], right)
         basis = taken.get(shared_axis, np.zeros((problem.sizes[shared_axis], 0)))
@@ -112,18 +134,19 @@ def _nndsvd(problem: Problem, rng: np.random.Generator) -> Factors:
             continue
         U, s, Vt = spla.svds(operator, k=rank, v0=rng.standard_normal(min(shape)), random_state=rng)
         order = np.argsort(-s)
-        U, s, Vt = U[:, order], s[order], Vt[order]
-        taken[shared_axis] = np.hstack([basis, Vt.T])
+        root = np.sqrt(np.maximum(s[order], 0))
+        taken[shared_axis] = np.hstack([basis, Vt[order].T])
+        turn = np.linalg.qr(rng.standard_normal((rank, rank)))[0] if turned else np.eye(rank)
+        rights, lefts = turn @ (root[:, None] * Vt[order]), turn @ (root[:, None] * U[:, order].T)
         for j in range(rank):
-            v, u = _positive_pair(Vt[j], U[:, j])
-            size = np.sqrt(max(s[j], 0))
-            _put(problem, factors[shared_axis], shared_axis, block.name, j, size * v, fill, rng)
+            v, u = _positive_pair(rights[j], lefts[j])
+            _put(problem, factors[shared_axis], shared_axis, block.name, j, v, fill, rng)
             for loss, part in zip(losses, split(u), strict=True):
                 axis = getattr(loss, left)
                 weight = np.sqrt(problem.weights[loss.view])
                 whole = np.zeros(problem.sizes[axis])
                 rows = problem.views[loss.view].rows if axis == loss.left else None
-                whole[slice(None) if rows is None else rows] = size * part / weight
+                whole[slice(None) if rows is None else rows] = part / weight
                 _put(problem, factors[axis], axis, block.name, j, whole, fill / weight, rng)
     return factors
 

@@ -242,22 +242,31 @@ def sweeps_worth(problem: Problem, axis: str) -> int:
     return int(np.clip(1 + round(2 * stored / (problem.sizes[axis] * width)), 2, 4))
 
 
+class Interrupt:
+    """A handler of Ctrl-C that takes note of it, so that a step ends before the loop does; the second raises at once."""
+
+    def __init__(self) -> None:
+        self.event = threading.Event()
+
+    def __call__(self, signum: int, frame: FrameType | None) -> None:
+        if self.event.is_set():
+            raise KeyboardInterrupt
+        self.event.set()
+
+
 @contextmanager
 def interruptible() -> Iterator[threading.Event]:
-    """An event that Ctrl-C sets, so that a step ends before the loop does; a second Ctrl-C raises at once."""
-    event = threading.Event()
+    """An event that Ctrl-C sets; within another such block, the event of that block."""
     if threading.current_thread() is not threading.main_thread():
-        yield event
+        yield threading.Event()
         return
     previous = signal.getsignal(signal.SIGINT)
-
-    def note(signum: int, frame: FrameType | None) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    signal.signal(signal.SIGINT, note)
+    if isinstance(previous, Interrupt):
+        yield previous.event
+        return
+    handler = Interrupt()
+    signal.signal(signal.SIGINT, handler)
     try:
-        yield event
+        yield handler.event
     finally:
         signal.signal(signal.SIGINT, previous if previous is not None else signal.SIG_DFL)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,15 +11,18 @@ import numpy as np
 
 from vennmf.errors import ParameterError
 from vennmf.model.form import Array, Form
+from vennmf.model.penalties import Penalty
 from vennmf.solvers import kernels
 from vennmf.solvers.initialise import initialise
-from vennmf.solvers.loop import Loop, Options
+from vennmf.solvers.loop import Loop, Options, interruptible
 from vennmf.solvers.problem import Factors, Problem, projected
 from vennmf.solvers.solution import Solution
 from vennmf.solvers.sweeps import EMPTY, RULES, SWEEPS
 
 RELAXED_STEPS = 30
 """Steps without orthogonality before those with it."""
+
+ENDS_ALL_STARTS = ("interrupted", "callback", "time_limit")
 
 FOLD_TOLERANCE = 1e-5
 """Rows are folded in until the projected gradient is this fraction of what it was at zero, or rounding ends it."""
@@ -35,27 +38,35 @@ def minimise(
     rng: np.random.Generator,
     on_step: Callable[..., bool] | None = None,
 ) -> Solution:
-    """The best solution of ``n_init`` starts, each from its own random numbers; an interrupt or a stop ends them all."""
+    """The best solution of ``n_init`` starts, each from its own random numbers.
+
+    An interrupt, a stop or the end of the time, which is that of all starts together, ends them all.
+    """
     if solver not in SWEEPS:
         raise ParameterError(f"solver={solver!r}; expected one of {', '.join(map(repr, SWEEPS))}.")
+    if isinstance(init, Mapping) and n_init > 1:
+        raise ParameterError(f"n_init={n_init} starts from given factors would all be the same; set n_init=1.")
     options = options or Options()
     if SWEEPS[solver] in RULES or isinstance(init, Mapping):
         options = replace(options, warm_start=0)
     relaxed = problem.relaxed() if solver == "cd" and not isinstance(init, Mapping) else None
-    best: Solution | None = None
-    for start in rng.spawn(n_init):
-        started = time.perf_counter()
-        factors = initialise(problem, init, start)
-        if relaxed is None:
-            solution = Loop(problem, factors, SWEEPS[solver], options, start).run(on_step, started=started)
-        else:
-            solution = _from_relaxed(problem, relaxed, factors, options, start, on_step, started)
-        if best is None or solution.objective < best.objective:
-            best = solution
-        if solution.stop_reason in ("interrupted", "callback"):
-            break
-    assert best is not None
-    return polished(problem, best)
+    best, ended, began = None, None, time.perf_counter()
+    with interruptible():
+        for number, start in enumerate(rng.spawn(n_init)):
+            started = time.perf_counter()
+            left = replace(options, time_limit=options.time_limit - (started - began))
+            factors = initialise(problem, init, start, number)
+            if relaxed is None:
+                solution = Loop(problem, factors, SWEEPS[solver], left, start).run(on_step, started=started)
+            else:
+                solution = _from_relaxed(problem, relaxed, factors, left, start, on_step, started)
+            if best is None or solution.objective < best.objective:
+                best = solution
+            if solution.stop_reason in ENDS_ALL_STARTS:
+                ended = solution.stop_reason
+                break
+        assert best is not None
+        return polished(problem, replace(best, stop_reason=ended or best.stop_reason))
 
 
 def _from_relaxed(
@@ -74,10 +85,7 @@ def _from_relaxed(
     """
     first = replace(options, max_iter=RELAXED_STEPS)
     ahead = Loop(relaxed, factors, SWEEPS["cd"], first, rng).run(started=started)
-    interrupted = ahead.stop_reason == "interrupted"
-    options = replace(options, warm_start=0, max_iter=1 if interrupted else options.max_iter)
-    solution = Loop(problem, ahead.factors, SWEEPS["cd"], options, rng).run(on_step, started=started)
-    return replace(solution, stop_reason="interrupted") if interrupted else solution
+    return Loop(problem, ahead.factors, SWEEPS["cd"], replace(options, warm_start=0), rng).run(on_step, started=started)
 
 
 def polished(problem: Problem, solution: Solution) -> Solution:
@@ -124,13 +132,16 @@ def _swept(F: Array, gram: Array, cross: Array, curvature: Array, upper: float, 
             break
 
 
-def encode(problem: Problem, factors: Factors, axis: str) -> Array:
-    """Encodings of the items of one row axis on given columns: the penalties that hold for new items, and no others."""
+def encode(problem: Problem, factors: Factors, axis: str, penalties: Sequence[Penalty] | None = None) -> Array:
+    """Encodings of the items of one row axis on given columns: the penalties that hold for new items, and no others.
+
+    ``penalties`` are those of the axis in the model unless given.
+    """
     model = problem.model
     F = np.zeros((problem.sizes[axis], model.layouts[axis].width), problem.dtype)
     data = problem.data_form(axis, factors)
     form = Form(data.parts, data.cross)
-    for penalty in model.penalties_on(axis):
+    for penalty in model.penalties_on(axis) if penalties is None else penalties:
         if getattr(penalty, "holds_for_new_items", True):
             penalty.add_form(form, F, model.layouts[axis])
     fold_in(F, form)
