@@ -76,15 +76,9 @@ def solve(problem, solver="cd", seed=1, options=SHORT, init="random"):
     return Loop(problem, initialise(problem, init, rng), SWEEPS[solver], options, rng).run()
 
 
-def supported(solver, penalty):
-    return solver == "cd" or "columns" not in penalty
-
-
 @pytest.mark.parametrize("solver", SWEEPS)
 @pytest.mark.parametrize(("pattern", "penalty"), CASES)
 def test_the_reported_objective_never_rises_and_is_the_true_one(solver, pattern, penalty):
-    if not supported(solver, penalty):
-        pytest.skip("the multiplicative rule has no form for a column maximum; it says so")
     for seed, (dtype, sparse) in enumerate(
         [(np.float64, False), (np.float64, True), (np.float32, False), (np.float32, True)]
     ):
@@ -100,8 +94,6 @@ def test_the_reported_objective_never_rises_and_is_the_true_one(solver, pattern,
 @pytest.mark.parametrize("solver", SWEEPS)
 @pytest.mark.parametrize(("pattern", "penalty"), CASES)
 def test_columns_have_unit_norm_unless_a_penalty_fixes_the_scale(solver, pattern, penalty):
-    if not supported(solver, penalty):
-        pytest.skip("see above")
     problem = problem_of(pattern, penalty)
     solution = solve(problem, solver, options=Options(max_iter=7, min_change=0.0))
     if problem.model.has_unit_norm:

@@ -15,6 +15,9 @@ EVERY_SOURCE = ("all", "shared")
 """Names that a user may give to the block that all sources share."""
 
 
+IN_LATEX = {c: "\\" + c for c in "&%$#_{}"} | {" ": r"\ ", "\\": r"\backslash ", "^": r"\wedge ", "~": r"\sim "}
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """``size`` components that the named sources use, and no other source."""
@@ -36,6 +39,8 @@ def sharing_pattern(sizes: Mapping[str | tuple[str, ...], int], sources: Sequenc
     """
     blocks = []
     for key, size in sizes.items():
+        if not isinstance(key, str | tuple):
+            raise ModelError(f"block {key!r} is no name; use 'all', the name of a source or a tuple of names.")
         if isinstance(key, str) and key in EVERY_SOURCE and key not in sources:
             name, members = key, tuple(sources)
         elif isinstance(key, str):
@@ -91,3 +96,9 @@ class Layout:
     def has_all(self, names: Iterable[str] | None) -> bool:
         """Whether the named blocks are all the blocks of this layout."""
         return names is None or {block.name for block in self.blocks} <= set(names)
+
+
+def roman(name: str) -> str:
+    """A name that a user gave, upright in LaTeX."""
+    text = "".join(IN_LATEX.get(c, c) for c in name)
+    return rf"\mathrm{{{text}}}"

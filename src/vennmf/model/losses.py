@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from vennmf.model.blocks import roman
 from vennmf.model.form import Array
 
 
@@ -53,16 +54,11 @@ class Frobenius:
         return (weight * RtR).astype(dtype), XR
 
     def latex(self) -> str:
-        w = rf"w_{{\mathrm{{{self.view}}}}}"
-        parts = r"\,|\,".join(rf"B_{{\mathrm{{{_safe(b)}}}}}" for b in self.blocks)
-        modes = "".join(rf" \otimes F_{{\mathrm{{{_safe(mode)}}}}}" for mode in self.modes)
-        return rf"\tfrac{{{w}}}{{2}} \lVert X_{{\mathrm{{{self.view}}}}} - H_{{\mathrm{{{self.view}}}}} [{parts}]^\top{modes} \rVert_F^2"
+        view, parts = roman(self.view), r"\,|\,".join(f"B_{{{roman(block)}}}" for block in self.blocks)
+        modes = "".join(rf" \otimes F_{{{roman(mode)}}}" for mode in self.modes)
+        return rf"\tfrac{{w_{{{view}}}}}{{2}} \lVert X_{{{view}}} - H_{{{view}}} [{parts}]^\top{modes} \rVert_F^2"
 
     def text(self) -> str:
         weight = f"1/|X_{self.view}|^2" if self.weight is None else f"{self.weight:g}"
         modes = "".join(f" x {mode}" for mode in self.modes)
         return f"1/2 {weight} |X_{self.view} - H_{self.view} [{' | '.join(self.blocks)}]^T{modes}|^2"
-
-
-def _safe(name: str) -> str:
-    return name.replace("&", r"\&").replace("_", r"\_")

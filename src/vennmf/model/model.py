@@ -10,7 +10,7 @@ from vennmf.errors import ModelError
 from vennmf.matrices import ViewSet
 from vennmf.model.blocks import Block, Layout
 from vennmf.model.losses import Frobenius
-from vennmf.model.penalties import Box, ColumnMaximum, Penalty
+from vennmf.model.penalties import Box, ColumnMaximum, Penalty, described
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,10 @@ class Model:
         names = {block.name for block in self.blocks}
         for penalty in self.penalties:
             on, blocks = getattr(penalty, "on", None), getattr(penalty, "blocks", None)
+            if not isinstance(penalty, Penalty):
+                raise ModelError(
+                    f"penalty {penalty!r} has no value, add_form and latex; use one of vennmf, such as vennmf.L1(0.1)."
+                )
             if on not in known:
                 raise ModelError(
                     f"{type(penalty).__name__} is on {on!r}; expected 'encodings', 'components' or an axis "
@@ -69,8 +73,8 @@ class Model:
                 raise ModelError(
                     f"weights name {name!r}, which is no source; the sources are {', '.join(views.names)}."
                 )
-            if not weight > 0:
-                raise ModelError(f"source {name!r} has weight {weight!r}; a number > 0 was expected.")
+            if not 0 < weight < float("inf"):
+                raise ModelError(f"source {name!r} has weight {weight!r}; a finite number > 0 was expected.")
         losses = tuple(
             Frobenius(
                 view.name,
@@ -130,6 +134,6 @@ class Model:
         sizes = ", ".join(f"{b.name} {b.size} ({' '.join(b.sources)})" for b in self.blocks)
         lines = [f"minimise   {self.losses[0].text()}"]
         lines += [f"         + {loss.text()}" for loss in self.losses[1:]]
-        lines += [f"         + {penalty}" for penalty in self.penalties]
+        lines += [f"         + {described(penalty)}" for penalty in self.penalties]
         lines += [f"over       H, B >= 0{', columns of B of unit norm' if self.has_unit_norm else ''}"]
         return "\n".join([*lines, f"blocks     {sizes}"])

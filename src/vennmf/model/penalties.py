@@ -8,19 +8,20 @@ axis; ``blocks`` which of their columns, all for None. Every penalty has
   and nowhere below the penalty.
 
 A penalty whose published multiplicative rule divides other halves of the gradient than those of that quadratic also has
-``add_rule(form, F, layout)``, which adds these halves as ``push`` and ``pull``.
+``add_rule(form, F, layout)``, which adds these halves as ``push`` and ``pull``. One that is a property of the training items
+together says ``holds_for_new_items = False``; one that tells of every entity of its axis says of how many in ``n_entities``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
 
 from vennmf.errors import ModelError
-from vennmf.model.blocks import Layout
+from vennmf.model.blocks import Layout, roman
 from vennmf.model.form import Array, Form
 
 
@@ -129,6 +130,7 @@ class MutuallyOrthogonal:
     weight: float = 100.0
     on: str = "components"
     blocks: tuple[str, ...] | None = None
+    holds_for_new_items: ClassVar[bool] = False  # on the row side it is a property of all items together
     rule_ignores_scale: ClassVar[bool] = True  # equations (6)–(8) do, though the columns are normalised after them
 
     def __post_init__(self) -> None:
@@ -182,6 +184,10 @@ class GraphSmooth:
             raise ModelError("the graph of GraphSmooth is not symmetric; pass S.maximum(S.T) or (S + S.T) / 2.")
         object.__setattr__(self, "graph", graph)
 
+    @property
+    def n_entities(self) -> int:
+        return int(self.graph.shape[0])
+
     def _degrees(self) -> Array:
         return np.asarray(self.graph.sum(axis=1)).ravel()
 
@@ -225,6 +231,7 @@ class ColumnMaximum:
     weight: float
     on: str = "components"
     blocks: tuple[str, ...] | None = None
+    holds_for_new_items: ClassVar[bool] = False  # on the row side it is a property of all items together
 
     def __post_init__(self) -> None:
         _checked(self.weight, "ColumnMaximum")
@@ -260,6 +267,10 @@ class LabelScatter:
     def __post_init__(self) -> None:
         _checked(self.weight, "LabelScatter")
         object.__setattr__(self, "y", np.asarray(self.y))
+
+    @property
+    def n_entities(self) -> int:
+        return len(self.y)
 
     def _means(self, part: Array) -> tuple[Array, Array, Array, Array, Array]:
         """Labelled rows, class of each, class means, class sizes and the mean of all labelled rows."""
@@ -328,6 +339,10 @@ class WithinScatter:
         _checked(self.weight, "WithinScatter")
         object.__setattr__(self, "y", np.asarray(self.y))
 
+    @property
+    def n_entities(self) -> int:
+        return len(self.y)
+
     def _pulls(self, F: Array) -> tuple[Array, Array]:
         """β (1 − n_c/n) and the class mean for each row, zero where it has no label."""
         strength, target = np.zeros(len(F)), np.zeros(F.shape)
@@ -353,5 +368,18 @@ class WithinScatter:
         return rf"\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} S_w({_letter(self.on)})"
 
 
+def described(penalty: Any) -> str:
+    """A penalty in one line, its large parts by their size: ``L1(weight=0.1, on='encodings')``."""
+    if not is_dataclass(penalty):
+        return repr(penalty)
+    parts = []
+    for each in fields(penalty):
+        value = getattr(penalty, each.name)
+        if each.init and value is not None:
+            size = " × ".join(map(str, value.shape)) if hasattr(value, "shape") else ""
+            parts.append(f"{each.name}={size or repr(value)}")
+    return f"{type(penalty).__name__}({', '.join(parts)})"
+
+
 def _letter(on: str) -> str:
-    return {"encodings": "H", "components": "B"}.get(on, rf"F_{{\mathrm{{{on}}}}}")
+    return {"encodings": "H", "components": "B"}.get(on, rf"F_{{{roman(on)}}}")

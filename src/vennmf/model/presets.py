@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
+from typing import Any
 
 from vennmf.errors import ModelError
 from vennmf.matrices import ViewSet
@@ -12,21 +14,28 @@ from vennmf.model.penalties import MutuallyOrthogonal
 
 
 def shared_and_private(
-    sources: tuple[str, ...], n_components: int | Mapping[str, int], n_shared: int
+    sources: tuple[str, ...], n_components: int | Mapping[str, int], n_shared: int | None
 ) -> tuple[Block, ...]:
-    """One block that all sources share and one of each source alone: R_v components in all for source v, K of them shared."""
+    """One block that all sources share and one of each source alone: R_v components in all for source v, K of them shared.
+
+    K is half of the smallest R where it is None.
+    """
+    sizes: dict[str, Any]
     if isinstance(n_components, Mapping):
+        n_components = {str(name): size for name, size in n_components.items()}
         unknown = sorted(set(n_components) - set(sources))
         missing = [name for name in sources if name not in n_components]
         if unknown or missing:
             found = f"names {unknown[0]!r}, which is no source" if unknown else f"lacks source {missing[0]!r}"
             raise ModelError(f"n_components {found}; the sources are {', '.join(map(repr, sources))}.")
-        sizes = {name: int(n_components[name]) for name in sources}
+        sizes = {name: n_components[name] for name in sources}
     else:
-        sizes = dict.fromkeys(sources, int(n_components))
+        sizes = dict.fromkeys(sources, n_components)
     for name, size in sizes.items():
-        if size < 1:
-            raise ModelError(f"source {name!r} has n_components={size}; at least 1 was expected.")
+        if not isinstance(size, Integral) or size < 1:
+            raise ModelError(f"source {name!r} has n_components={size!r}; a whole number >= 1 was expected.")
+    n_shared = min(sizes.values()) // 2 if n_shared is None else n_shared
+    for name, size in sizes.items():
         if n_shared > size:
             raise ModelError(
                 f"n_shared={n_shared} is larger than n_components={size} of source {name!r}; shared components are "

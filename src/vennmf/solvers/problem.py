@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vennmf.errors import ModelError
 from vennmf.matrices import ViewSet
-from vennmf.matrices.view import Matrix
+from vennmf.matrices.view import Matrix, View
 from vennmf.model.blocks import Layout
 from vennmf.model.form import Array, Form
 from vennmf.model.losses import Frobenius
@@ -53,14 +53,14 @@ class Problem:
             for axis, entities in zip(loss.column_axes, view.modes or (view.features,), strict=True):
                 self.sizes[axis] = entities.size
             squared = view.squared_norm()
-            if squared <= 0 and not allow_empty:
-                raise ModelError(
-                    f"source {loss.view!r} is all zero ({view.shape[0]:,} × {view.shape[1]:,}); it has nothing to "
-                    "factorise. Leave it out or check how it was read."
-                )
+            if not allow_empty:
+                _check_scale(view, squared)
             self.squared_norms[loss.view] = squared
             self.weights[loss.view] = loss.weight if loss.weight is not None else 1.0 / squared
         self._columns = {(loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in loss.axes}
+        for axis in () if allow_empty else model.axes:
+            for penalty in model.penalties_on(axis):
+                _check_size(penalty, axis, self.sizes[axis])
 
     def _picked(self, loss: Frobenius, axis: str) -> NDArray[np.intp] | None:
         layout = self.model.layouts[axis]
@@ -281,6 +281,31 @@ class Problem:
     def nbytes(self) -> int:
         """Bytes of one set of factors."""
         return sum(self.sizes[axis] * self.model.layouts[axis].width for axis in self.model.axes) * self.dtype.itemsize
+
+
+def _check_scale(view: View, squared: float) -> None:
+    """Refuse data that are zero, or so small or large that their type cannot hold the products of them."""
+    if squared <= 0 and not view.X.max() > 0:
+        raise ModelError(
+            f"source {view.name!r} is all zero ({view.shape[0]:,} × {view.shape[1]:,}); it has nothing to "
+            "factorise. Leave it out or check how it was read."
+        )
+    largest = float(np.finfo(view.X.dtype).max) ** 0.4
+    if not 1 / largest <= np.sqrt(squared) <= largest:
+        raise ModelError(
+            f"source {view.name!r} has a largest entry of {view.X.max():.3g}, and {view.X.dtype} cannot hold the products of "
+            "such numbers; multiply the source by a number that brings it near 1."
+        )
+
+
+def _check_size(penalty: Penalty, axis: str, size: int) -> None:
+    """Refuse a penalty that tells of other entities than those of its axis."""
+    known = getattr(penalty, "n_entities", None)
+    if known not in (None, size):
+        raise ModelError(
+            f"{type(penalty).__name__} tells of {known:,} entities and axis {axis!r} has {size:,}; give it one for each, "
+            "and the axis that it is on as on=."
+        )
 
 
 def add_to(form: Form, penalty: Penalty, F: Array, layout: Layout, by_rule: bool) -> None:
