@@ -12,7 +12,6 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment, nnls
 from sklearn.base import clone
 from sklearn.decomposition import NMF as SklearnNMF
@@ -347,90 +346,3 @@ def test_unused_components_are_reported():
     X = np.outer(np.arange(1.0, 9), np.arange(1.0, 6))
     with pytest.warns(vn.ConvergenceWarning, match=r"left components unused .* 3 of block 'shared'"):
         vn.NMF(3, penalties=[vn.L1(1.0)], random_state=0).fit(X)
-
-
-# ---------------------------------------------------------------- bad input
-
-
-def bad(name, row, column, value):
-    data = {k: X.copy() for k, X in draw(0, {"flickr": 9, "labelme": 8}, 6).items()}
-    data[name][row, column] = value
-    return data
-
-
-GOOD = draw(0, {"flickr": 9, "labelme": 8}, 6)
-TWICE = pd.DataFrame(GOOD["flickr"], index=list("abcdefgha"))
-WRONG = [
-    (bad("labelme", 3, 2, -1), {}, r"source 'labelme' has a negative entry, -1 at row 3, column 2"),
-    (bad("flickr", 0, 5, np.nan), {}, r"source 'flickr' has NaN at row 0, column 5"),
-    (bad("flickr", 1, 1, np.inf), {}, r"source 'flickr' has infinity at row 1, column 1"),
-    ({**GOOD, "labelme": np.empty((0, 6))}, {}, r"source 'labelme' has 0 item\(s\)"),
-    ({**GOOD, "labelme": np.zeros((4, 6))}, {}, r"source 'labelme' is all zero"),
-    ({**GOOD, "flickr": TWICE}, {}, r"axis 'items:flickr' has duplicate ids: 'a' stands 2 times"),
-    ({**GOOD, "labelme": np.ones((4, 7))}, {}, r"source 'labelme' has 7 features and source 'flickr' has 6"),
-    ({**GOOD, "labelme": np.ones(6)}, {}, r"source 'labelme' must have two dimensions"),
-    ({**GOOD, "labelme": [["a", "b"]]}, {}, r"source 'labelme' must hold numbers; found 'a'"),
-    ({**GOOD, "labelme": "labelme.csv"}, {}, r"source 'labelme' must be a matrix or a DataFrame"),
-    ({**GOOD, "labelme": [[1, 2], [3]]}, {}, r"source 'labelme' is not a rectangular matrix"),
-    ({}, {}, r"no sources were given"),
-    (GOOD, {"n_components": 10}, r"source 'flickr' is asked for 10 components"),
-    (GOOD, {"n_components": 3, "n_shared": 4}, r"n_shared=4 is larger than n_components=3 of source 'flickr'"),
-    (GOOD, {"n_components": {"flickr": 3}}, r"n_components lacks source 'labelme'"),
-    (GOOD, {"n_components": {"flickr": 3, "labelme": 3, "flicker": 3}}, r"names 'flicker', which is no source"),
-    (GOOD, {"weights": {"flicker": 1.0}}, r"weights name 'flicker', which is no source"),
-    (GOOD, {"weights": {"flickr": -1.0}}, r"source 'flickr' has weight -1.0"),
-    (GOOD, {"init": {"features": np.ones((6, 3))}}, r"init lacks the factor of axis 'items:flickr'"),
-]
-
-
-@pytest.mark.parametrize(("data", "how", "message"), WRONG, ids=[w[2][:40] for w in WRONG])
-def test_bad_input_is_one_line_that_names_the_place_and_the_way_out(data, how, message):
-    with pytest.raises(vn.VennmfError, match=message) as caught:
-        vn.JSNMF(**{"n_components": 2, "n_shared": 1, **how}).fit(data)
-    assert "\n" not in str(caught.value)
-
-
-def test_sources_given_twice_or_unknown(two_sources):
-    view = vn.View.of("x", two_sources["x"])
-    with pytest.raises(vn.SourceError, match="source 'x' is given twice"):
-        vn.ViewSet([view, view])
-    model = vn.JSNMF(3, 1, random_state=0, tol=0.1).fit(two_sources)
-    with pytest.raises(vn.SourceError, match=r"no source 'z' in this model; its sources are 'x', 'y'"):
-        model.transform(two_sources["x"], source="z")
-    with pytest.raises(vn.ParameterError, match=r"needs source="):
-        model.transform(two_sources["x"])
-    with pytest.raises(vn.VennmfError, match=r"X has 7 features, but JSNMF is expecting 40 features"):
-        model.transform(two_sources["x"][:, :7], source="x")
-
-
-PATTERNS = [
-    ({"all": 2, "z": 1}, "block 'z' belongs to 'z', which is no source"),
-    ({("x", "x"): 2}, "names a source twice"),
-    ({"x": 2}, "source 'y' belongs to no block"),
-    ({"x": -1, "y": 1}, "block 'x' has size -1"),
-    ({"x": 1.5, "y": 1}, "block 'x' has size 1.5"),
-]
-
-
-@pytest.mark.parametrize(("blocks", "message"), PATTERNS)
-def test_impossible_patterns(blocks, message):
-    with pytest.raises(vn.ModelError, match=message):
-        sharing_pattern(blocks, ("x", "y"))
-
-
-def test_penalties_on_unknown_axes_or_blocks(two_sources):
-    with pytest.raises(vn.ModelError, match="L1 is on 'rows'; expected 'encodings', 'components' or an axis"):
-        vn.VennNMF({"all": 2}, penalties=[vn.L1(1, on="rows")]).fit(two_sources)
-    with pytest.raises(vn.ModelError, match="L1 names block 'w'; the blocks are 'all'"):
-        vn.VennNMF({"all": 2}, penalties=[vn.L1(1, blocks=("w",))]).fit(two_sources)
-
-
-def test_sparse_input_stays_sparse(monkeypatch):
-    X = sp.random_array((200, 100), density=0.02, rng=np.random.default_rng(0), format="csc")
-
-    def refuse(*args, **kwargs):
-        raise AssertionError("a sparse matrix was made dense")
-
-    monkeypatch.setattr(sp.csr_array, "toarray", refuse)
-    monkeypatch.setattr(sp.csr_array, "todense", refuse)
-    vn.NMF(3, random_state=0, tol=0.1).fit(X)

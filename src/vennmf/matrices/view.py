@@ -131,6 +131,8 @@ def canonical(name: str, X: Any, dtype: Any = None, *, nonnegative: bool = True)
             raise SourceError(
                 f"source {name!r} is not a rectangular matrix ({error}); give rows of equal length."
             ) from None
+    if X.ndim == 1 and X.dtype.kind in "OUS":
+        X = _numbers(name, X)
     if X.ndim != 2:
         raise SourceError(
             f"source {name!r} must have two dimensions, items × features; found shape {X.shape}. Reshape your data "

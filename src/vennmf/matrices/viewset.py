@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from vennmf.errors import SourceError
 from vennmf.matrices.axis import Axis
@@ -76,16 +77,12 @@ class ViewSet(Mapping[str, View]):
     def stacked(cls, X: Any, labels: Any, *, dtype: Any = None) -> ViewSet:
         """Sources from one matrix and a label for each row."""
         whole = View.of("X", X, dtype=dtype)
-        labels = np.asarray(labels)
-        if labels.shape != (whole.shape[0],):
-            raise SourceError(
-                f"sources= needs one label for each of the {whole.shape[0]:,} rows; found shape {labels.shape}."
-            )
+        labels = source_labels(labels, whole.shape[0])
         views = []
         for name in dict.fromkeys(labels.tolist()):
             rows = np.flatnonzero(labels == name)
             ids = None if whole.items.ids is None else whole.items.ids[rows]
-            views.append(View(str(name), whole.X[rows], Axis(f"items:{name}", len(rows), ids), whole.features))
+            views.append(View(name, whole.X[rows], Axis(f"items:{name}", len(rows), ids), whole.features))
         return cls(views)
 
     @property
@@ -129,6 +126,18 @@ class ViewSet(Mapping[str, View]):
 
     def __repr__(self) -> str:
         return f"ViewSet({', '.join(map(repr, self.values()))})"
+
+
+def source_labels(labels: Any, n_rows: int | None = None) -> NDArray[np.object_]:
+    """The source of each row of a stacked matrix, by name."""
+    given = np.asarray(labels)
+    if given.ndim != 1 or n_rows not in (None, len(given)):
+        rows = "" if n_rows is None else f" of the {n_rows:,} rows"
+        raise SourceError(f"sources= needs one label for each{rows}; found shape {given.shape}.")
+    for row, label in enumerate(given.tolist()):
+        if label is None or label != label:
+            raise SourceError(f"sources= has no label at row {row:,}; name the source of every row.")
+    return np.array([str(label) for label in given.tolist()], dtype=object)
 
 
 def _common_axis(views: Sequence[View], shared: Sharing) -> Axis:
