@@ -10,6 +10,9 @@ LINE = '{"id": "a", "tags": ["x", "y"]}\n'
 # what the file holds, flags, and a word that the message must have
 INPUTS = {
     "empty file": (b"", [], "empty"),
+    "lists that hold one another": (b'{"tags": ' + b"[" * 5000 + b"]" * 5000 + b"}", ["--tags", "tags"], "line 1"),
+    "values that are no objects": (b"1\n2\n", ["--tags", "tags"], "no objects"),
+    "nothing to split at": (LINE.encode(), ["--tags", "tags", "--split-tags", ""], "split_tags"),
     "wrong column": (LINE.encode(), ["--tags", "tag"], "did you mean 'tags'"),
     "no column named": (LINE.encode(), ["--item", "id"], "tags"),
     "broken json": (LINE.encode() + b'{"id": "b", "tags": [\n', ["--tags", "tags"], "a.jsonl"),
@@ -46,7 +49,23 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(name, tmp_path, vennmf):
         (["fit", "-s", "a=x.csv", "-o", "no/such/folder/m.venn"], "no/such/folder"),
         (["fit", "-s", "a=x.csv", "--n-components", "many", "-o", "m"], "many"),
         (["fit", "-s", "a=x.csv", "--method", "RNMF", "-o", "m"], "did you mean 'NMF'"),
+        (["fit", "-s", "a=x.csv", "--method", "rjsnmf", "-o", "m"], "did you mean 'RJSNMF'"),
+        (["fit", "-s", "a=x.csv", "--method", "MCL", "-o", "m"], "from Python"),
+        (["fit", "-s", "a=x.csv", "--n-components", "0", "-o", "m"], "n_components"),
+        (["fit", "-s", "a=x.csv", "--n-components", "b=3", "-o", "m"], "'b'"),
+        (["fit", "-s", "a=x.csv", "--n-components", "3", "--n-shared", "5", "-o", "m"], "n_shared=5"),
+        (["fit", "-s", "a=x.csv", "--n-components", "3", "--n-shared", "-1", "-o", "m"], "n_shared"),
+        (["fit", "-s", "a=x.csv", "--orthogonality", "nan", "-o", "m"], "orthogonality"),
+        (["fit", "-s", "a=x.csv", "--max-iter", "0", "-o", "m"], "max_iter"),
+        (["fit", "-s", "a=x.csv", "--time-limit", "0", "-o", "m"], "time_limit"),
+        (["fit", "-s", "a=x.csv", "--seed", "-1", "-o", "m"], "--seed"),
         (["fit", "--init"], "--source"),
+        (["fit", "--init", "-s", "a=nowhere.csv"], "nowhere.csv"),
+        (["fit", ".", "-o", "m"], "folder"),
+        (["cluster", "nowhere.venn", "--seed", "-1"], "--seed"),
+        (["datasets", "--fetch"], "name it"),
+        (["ranks", "-s", "a=x.csv", "--state", "no/state"], "no folder"),
+        (["ranks", "-s", "a=x.csv", "--state", "."], "is a folder"),
         (["topics", "nowhere.venn"], "nowhere.venn"),
         (["topics"], "MODEL"),
         (["search", "nowhere.venn", "x", "--top", "0"], "top"),
@@ -74,7 +93,12 @@ def test_a_bad_command_line_is_one_line(arguments, word, tmp_path, vennmf, monke
         (["search", "--like", "bbc000", "--source", "bbc"], "bbc0"),
         (["search", "x", "--exact", "0.5"], "--data"),
         (["search", "x", "--part", "mine"], "shared"),
+        (["search", "x", "--in", "cnn"], "--like"),
+        (["search", "all0w1", "--source", "cnn", "--via", "bbc", "--part", "private"], "both have"),
         (["cluster", "-k", "0"], "n_clusters"),
+        (["cluster", "-k", "many"], "-k 'many'"),
+        (["cluster", "--space", "mine"], "space must be"),
+        (["cluster", "--items", "--labels", "section"], "choose"),
         (["cluster", "--labels", "colour"], "section"),
         (["topics", "--block", "itv"], "shared"),
         (["topics", "--long", "--items"], "choose"),
@@ -100,6 +124,19 @@ def test_a_bad_question_to_a_model_is_one_line(model, arguments, word, vennmf):
         ('[sources]\na = "a.csv"\n[modle]\n', "did you mean 'model'"),
         ('[sources]\na = "a.csv"\n[read]\nmincount = 3\n', "did you mean 'min_count'"),
         ('[sources]\na = "a.csv"\n[model]\nn_component = 3\n', "did you mean 'n_components'"),
+        ('[sources]\na = "a.csv"\n[model]\nn_components = { a = "3" }\n', "whole number"),
+        ('[sources]\na = "a.csv"\n[model]\nsolver = "warp"\n', "'solver'"),
+        ('method = "VennNMF"\n[sources]\na = "a.csv"\n[model]\nblocks = "all"\n', "table of sizes"),
+        ('[sources]\na = "a.csv"\n[read]\ntext = 3\n', "'text'"),
+        ('[sources]\na = "a.csv"\n[read]\ntext = ["title", 3]\n', "text only"),
+        ('[sources]\na = "a.csv"\n[read]\nmin_count = "3"\n', "'min_count'"),
+        ('[sources]\na = "a.csv"\n[read]\nmin_count = { a = "3" }\n', "whole number"),
+        ('[sources]\na = "a.csv"\n[read]\nmax_share = 2\n', "'max_share'"),
+        ('[sources]\na = "a.csv"\n[read]\nngram = ["one", "two"]\n', "ngram"),
+        ('[sources]\na = "a.csv"\n[read]\nstop_words = 5\n', "'stop_words'"),
+        ('[sources]\na = "a.csv"\n[read]\nlowercase = "no"\n', "'lowercase'"),
+        ('[sources]\na = "a.csv"\n[read]\ndrop_repeated = 1\n', "'drop_repeated'"),
+        ('[sources]\na = "a.csv"\n[read]\ndtype = "float99"\n', "float32 or float64"),
     ],
 )
 def test_a_bad_recipe_is_one_line(text, word, tmp_path, vennmf):
@@ -116,6 +153,7 @@ def test_a_bad_recipe_is_one_line(text, word, tmp_path, vennmf):
     [
         ("q.csv", b"query,item\rone,bbc1\n", "q.csv"),
         ("q.csv", b"question,item\none,bbc1\n", "'query'"),
+        ("q.csv", b"", "empty"),
         ("q.csv", b"query,item,relevance\none,bbc1,high\n", "row 1"),
         ("q.csv", b"query,item\none,nobody\n", "unknown"),
         ("q.jsonl", b"{", "q.jsonl"),
@@ -130,6 +168,40 @@ def test_bad_judgements_are_one_line(model, name, content, word, tmp_path, vennm
     assert out == ""
     assert len(err.strip().splitlines()) == 1
     assert word in err
+
+
+def test_every_option_misspelt_is_answered_with_its_right_name(vennmf):
+    from typer.main import get_command
+
+    from vennmf.cli.app import app
+
+    asked = 0
+    for name, command in get_command(app).commands.items():  # type: ignore[attr-defined]
+        for option in (o for parameter in command.params for o in parameter.opts if o.startswith("--")):
+            code, out, err = vennmf(name, f"{option[:-2]}{option[-1]}{option[-2]}x", "1")
+            assert (code, out, len(err.strip().splitlines())) == (2, "", 1), (name, option, err)
+            assert option in err
+            asked += 1
+    assert asked > 80
+
+
+def test_a_first_look_says_what_is_wrong_with_a_file_and_writes_nothing(tmp_path, vennmf):
+    (tmp_path / "header.csv").write_text("id,text\n")
+    (tmp_path / "empty.csv").write_text("")
+    for name, word in (("header.csv", "no rows"), ("empty.csv", "empty"), ("heeder.csv", "did you mean 'header.csv'")):
+        code, out, err = vennmf("fit", tmp_path / "r.toml", "--init", "-s", f"a={tmp_path / name}")
+        assert (code, out) == (2, "")
+        assert word in err
+    assert not (tmp_path / "r.toml").exists()
+
+
+def test_a_mistyped_file_of_new_items_is_no_text_to_encode(tmp_path, vennmf):
+    (tmp_path / "a.csv").write_text("text\nsome words\nmore words here\n")
+    given = ["-s", f"a={tmp_path}/a.csv", "--text", "text", "--method", "NMF", "--n-components", 1]
+    assert vennmf("fit", *given, "-o", tmp_path / "m.venn")[0] == 0
+    code, out, err = vennmf("encode", tmp_path / "m.venn", tmp_path / "aa.csv", "--source", "a")
+    assert (code, out) == (2, "")
+    assert "did you mean 'a.csv'" in err
 
 
 def test_nothing_is_overwritten_without_force(model, vennmf):
@@ -181,4 +253,19 @@ def test_a_full_disk_exits_1(model, files, tmp_path, vennmf, monkeypatch):
     code, _, err = vennmf("fit", *given, "-o", tmp_path / "m.venn")
     assert code == 1
     assert "No space left" in err
+    assert list(tmp_path.iterdir()) == []
+    code, _, err = vennmf("fit", tmp_path / "r.toml", "--init", *given[:2])
+    assert code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_is_said_and_left_alone(files, tmp_path, vennmf, monkeypatch):
+    def refused(**options):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("tempfile.mkstemp", refused)
+    given = ["-s", f"bbc={files}/bbc.jsonl", "--tags", "tags", "--n-components", 2, "--method", "NMF"]
+    code, _, err = vennmf("fit", *given, "-o", tmp_path / "m.venn")
+    assert code == 1
+    assert err.strip().splitlines()[-1].startswith("error: cannot write")
     assert list(tmp_path.iterdir()) == []

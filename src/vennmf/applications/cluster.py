@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vennmf.applications.index import best
-from vennmf.applications.parts import Part, basis, check_sources, columns, unit_rows
+from vennmf.applications.parts import Part, basis, check_part, check_sources, columns, unit_rows
 from vennmf.applications.topics import item_names
 from vennmf.errors import ParameterError
 
@@ -95,6 +95,7 @@ def joint_cluster(
     """
     names = tuple(model.sources_ if sources is None else sources)
     check_sources(model, *names)
+    check_part(space, "space")
     rows = {name: _rows(model, name, space) for name in names}
     sizes = _sizes(n_clusters, rows, together)
     if together:

@@ -92,7 +92,7 @@ def append_items(model: Any, data: Any, *, source: str) -> tuple[Any, Encoded]:
     twice = np.intersect1d(known.astype(str), new.items.astype(str))
     if len(twice):
         raise SourceError(
-            f"source {source!r} already has item {twice[0]!r}{f' and {len(twice) - 1:,} others of the new' if len(twice) > 1 else ''}"
+            f"source {source!r} already has item {str(twice[0])!r}{f' and {len(twice) - 1:,} others of the new' if len(twice) > 1 else ''}"
             "; ids must be distinct. Leave known items out, or give new ids."
         )
     grown = copy.copy(model)

@@ -38,10 +38,14 @@ def layout(model: Any, source: str) -> Layout:
     return Layout(tuple(block for block in model.blocks_ if source in block.sources))
 
 
+def check_part(part: str, name: str) -> None:
+    if part not in PARTS:
+        raise ParameterError(f"{name} must be one of {', '.join(map(repr, PARTS))}; found {part!r}.")
+
+
 def blocks_of(model: Any, source: str, part: Part) -> tuple[Block, ...]:
     """The blocks that make one part of a source."""
-    if part not in PARTS:
-        raise ParameterError(f"part must be one of {', '.join(map(repr, PARTS))}; found {part!r}.")
+    check_part(part, "part")
     return tuple(
         block for block in layout(model, source).blocks if part == "all" or block.is_shared == (part == "shared")
     )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vennmf.applications.exact import ExactMatch
 from vennmf.applications.hits import Hit, Hits, Reason
 from vennmf.applications.index import Index, best
-from vennmf.applications.parts import Part, basis, check_sources, column_blocks, columns, layout
+from vennmf.applications.parts import Part, basis, check_part, check_sources, column_blocks, columns, layout
 from vennmf.applications.query import Reader, Reading
 from vennmf.applications.topics import item_names, positions, topic_words
 from vennmf.errors import ParameterError, SourceError
@@ -210,6 +210,11 @@ class Retriever:
         self, source: str, H: NDArray[np.float64], part: Part, via: str | None
     ) -> tuple[NDArray[np.float32], NDArray[np.float64], NDArray[np.intp]]:
         """Cosines of encoded queries with a source's items, the queries on the compared columns, and those columns."""
+        check_part(part, "part")
+        if via is not None and via != source and part == "private":
+            raise ParameterError(
+                f"part='private' has nothing that {via!r} and {source!r} both have; they are compared on what both share."
+            )
         if via is None or via == source:
             used = columns(self.model, source, part)
             q = H[:, used]

@@ -3,8 +3,15 @@
 
 def main() -> None:
     """Run ``vennmf`` and exit with its code."""
+    import os
     import sys
 
-    from vennmf.cli.run import run
+    if sys.stdout is None:  # closed by whoever started the command
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    try:
+        from vennmf.cli.run import run
 
-    sys.exit(run(sys.argv[1:]))
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before, or just after, the command itself
+        code = 130
+    sys.exit(code)

@@ -20,6 +20,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+SEEDS = 2**32 - 1
+"""The largest seed that NumPy takes."""
+
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="A model that vennmf fit wrote.", show_default=False)]
 Source = Annotated[str | None, typer.Option("--source", "-s", help="One source; all without it.", show_default=False)]
 Data = Annotated[
@@ -93,7 +96,9 @@ def fit(
     ] = None,
     max_iter: Annotated[int | None, typer.Option(help="Iterations at most.", show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help="Seconds at most.", show_default=False)] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of everything random.", show_default=False)] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, max=SEEDS, help="Seed of everything random.", show_default=False)
+    ] = None,
     init: Annotated[bool, typer.Option("--init", help="Write a recipe from a look at the files, and stop.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Forecast time and memory, and stop.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Overwrite.")] = False,
@@ -143,7 +148,7 @@ def ranks(
         Path | None, typer.Option(help="Keep what is found here; a broken-off search goes on.", show_default=False)
     ] = None,
     curves: Annotated[bool, typer.Option("--curves", help="The error at every rank tried.")] = False,
-    seed: Annotated[int, typer.Option(help="Seed of everything random.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=SEEDS, help="Seed of everything random.")] = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     as_parquet: AsParquet = False,
@@ -231,7 +236,7 @@ def cluster(
     labels: Annotated[
         str | None, typer.Option(help="Metadata column with known classes, to measure against.", show_default=False)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of k-means.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=SEEDS, help="Seed of k-means.")] = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     as_parquet: AsParquet = False,

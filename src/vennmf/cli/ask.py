@@ -64,6 +64,8 @@ def search(path: Path, queries: Sequence[str], wanted: Search, form: Form) -> No
     """Hits of each query, or of an example."""
     if bool(queries) == (wanted.like is not None):
         raise ParameterError("give words to search for, or an item with --like, one of the two.")
+    if wanted.within is not None and wanted.like is None:
+        raise ParameterError("--in says where to look for items like the one of --like; for words, use --source.")
     model = vennmf.load(path)
     found = retriever(model, wanted.data, wanted.exact)
     part: Any = wanted.part
@@ -80,7 +82,7 @@ def search(path: Path, queries: Sequence[str], wanted: Search, form: Form) -> No
 
     for hits in results:
         if hits.message:
-            say(f"{hits.query}: {hits.message}")
+            say(f"{hits.query!r}: {hits.message}")
     if form is not Form.TABLE:
         tables = [hits.to_frame().assign(query=hits.query) for hits in results]
         show(pd.concat([t for t in tables if len(t)] or tables[:1], ignore_index=True), form)
@@ -104,7 +106,8 @@ def _readable(hits: Any) -> pd.DataFrame:
         name = next((str(hit.metadata[key]) for key in ("title", "name") if hit.metadata.get(key)), hit.item)
         why = f"{hit.why[0].block}: {' '.join(hit.why[0].words[:4])}" if hit.why else ""
         rows.append((f"{hit.score:.3f}", hit.source, hit.item, name[:70], f"{hit.shared:.0%}", why))
-    return pd.DataFrame(rows, columns=["score", "source", "item", "title", "shared", "why"])
+    table = pd.DataFrame(rows, columns=["score", "source", "item", "title", "shared", "why"])
+    return table if (table["title"] != table["item"]).any() else table.drop(columns="title")
 
 
 def retriever(model: Any, data: Sequence[str], exact: float | None) -> Any:
@@ -140,9 +143,11 @@ def cluster(
     """Clusters of the items of each source, and how they meet known classes."""
     from vennmf.applications.cluster import joint_cluster
 
+    if items and labels is not None:
+        raise ParameterError("--items shows items and --labels measures clusters; choose one.")
     model = vennmf.load(path)
     names = None if source is None else [source]
-    found = joint_cluster(model, sizes(k), space=space, sources=names, together=together, random_state=seed)
+    found = joint_cluster(model, sizes(k, "-k"), space=space, sources=names, together=together, random_state=seed)
     if labels is not None:
         show(_measured(model, found, labels), form, f"Clusters against {labels}")
     elif items:
@@ -193,12 +198,13 @@ def encode(
     if output is not None:
         writable(output, force)
     model = vennmf.load(path)
+    given = data if "://" in data else Path(data)  # a file, never a text to encode
     if output is not None:
-        grown, new = append_items(model, data, source=source)
+        grown, new = append_items(model, given, source=source)
         grown.save(output)
         say(f"saved {output}, {len(grown.encodings_[source]):,} items of {source!r}")
     else:
-        new = encode_items(model, data, source=source)
+        new = encode_items(model, given, source=source)
     say(str(new.drift))
     show(
         new.to_frame() if encodings else _strongest(model, new, top),

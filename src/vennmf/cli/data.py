@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vennmf.cli.messages import say
 from vennmf.cli.output import Form, show
+from vennmf.errors import ParameterError
 from vennmf.sources import datasets as register
 
 
@@ -11,6 +12,8 @@ def datasets(name: str | None, fetch: bool, form: Form) -> None:
     """All data sets, or one with its licence and citation."""
     import pandas as pd
 
+    if name is None and fetch:
+        raise ParameterError("--fetch loads one data set; name it, such as: vennmf datasets orl_faces --fetch")
     if name is None:
         rows = [(entry.name, entry.where, entry.title) for entry in register.list()]
         show(pd.DataFrame(rows, columns=["name", "where", "title"]), form, "Data sets")

@@ -54,7 +54,12 @@ class Flags:
 def _words_of(path: Path) -> list[str]:
     if not path.is_file():
         raise SourceError(f"there is no file of stop words {path}; pass english, or a file with a word a line.")
-    return path.read_text(encoding="utf-8").split()
+    try:
+        return path.read_text(encoding="utf-8").split()
+    except UnicodeDecodeError as error:
+        raise SourceError(
+            f"the file of stop words {path} is not UTF-8 (byte {error.start:,}); save it as UTF-8."
+        ) from None
 
 
 def reading(
@@ -81,13 +86,11 @@ def reading(
 def write_recipe(flags: Flags) -> None:
     """A commented recipe from a look at the files, to the file named or to stdout."""
     from vennmf.cli.look import look, recipe_text
+    from vennmf.estimators.storage import write_atomically
 
     sources = named_values(flags.sources, "--source")
     if not sources:
         raise ParameterError("--init looks at files; pass --source NAME=FILE for each source.")
-    for name, place in sources.items():
-        if "://" not in place and not Path(place.partition("::")[0]).exists():
-            raise SourceError(f"source {name!r}: there is no file {place!r}.")
     looks = {name: look(name, place) for name, place in sources.items()}
     if flags.recipe is None:
         typer.echo(recipe_text(sources, looks), nl=False)
@@ -98,7 +101,7 @@ def write_recipe(flags: Flags) -> None:
         name: p if "://" in p or Path(p).is_absolute() else os.path.relpath(p, folder) for name, p in sources.items()
     }
     text = recipe_text(placed, looks)
-    flags.recipe.write_text(text, encoding="utf-8")
+    write_atomically(flags.recipe, text.encode())
     say(f"wrote {flags.recipe}; look it over, then: vennmf fit {flags.recipe}")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 from vennmf.cli.tables import read_table
 from vennmf.errors import SourceError
+from vennmf.sources.read import DATABASES
 
 TEXT_LENGTH = 80
 """Characters that a column of running text has on average, at least."""
@@ -30,10 +32,15 @@ class Look:
 
 def look(source: str, place: str) -> Look:
     """Guess the columns of a table file from its first rows; folders of texts and databases have nothing to guess."""
+    path = Path(next(iter(sorted(glob.glob(place))), place).partition("::")[0])
+    if "://" in place or path.is_dir() or path.suffix in DATABASES:
+        return Look()
     try:
-        table = read_table(Path(place), PROBE)
-    except SourceError:
-        return Look()  # nothing to guess, or reading it will say what is wrong, with file and row
+        table = read_table(path, PROBE)
+    except SourceError as error:
+        raise SourceError(f"source {source!r}: {error}") from None
+    if table.empty:
+        raise SourceError(f"source {source!r}: {path.name} has columns and no rows; there is nothing to read.")
     return _guess(table)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from vennmf.cli.fit import Flags, load
 from vennmf.cli.messages import say
 from vennmf.cli.output import Form, records, show, show_json
+from vennmf.errors import StorageError
 
 
 def ranks(
@@ -16,6 +17,8 @@ def ranks(
     """Search, then show the choice beside the papers' rules, or the curves behind it."""
     from vennmf.applications.ranks import suggest_ranks
 
+    if state is not None:
+        resumable(state)
     views = load(flags.merged())
     try:
         found = suggest_ranks(
@@ -36,6 +39,14 @@ def ranks(
             print(found.why)
             shared, each = found.n_shared, ",".join(f"{s}={n}" for s, n in found.n_components.items())
             say(f"next: vennmf fit ... --n-components {each} --n-shared {shared}")
+
+
+def resumable(state: Path) -> None:
+    """Refuse before any work a state that could not be kept."""
+    if state.is_dir():
+        raise StorageError(f"{state} is a folder; name a file in it.")
+    if not state.parent.is_dir():
+        raise StorageError(f"there is no folder {state.parent}; make it, or name another.")
 
 
 def _as_json(found: Any) -> dict[str, Any]:

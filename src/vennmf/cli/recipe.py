@@ -12,6 +12,8 @@ from typing import Any
 from vennmf.errors import ParameterError, SourceError
 
 METHODS = ("RJSNMF", "JSNMF", "NMF", "VennNMF")
+ELSEWHERE = ("PJMF", "MCL", "N2S2L")
+"""Methods for views of the same items, with features or labels that no recipe names."""
 
 
 @dataclass(frozen=True)
@@ -35,15 +37,29 @@ class Recipe:
         """The method with its parameters, not fitted."""
         import vennmf
 
+        if self.method in ELSEWHERE:
+            raise ParameterError(
+                f"method {self.method!r} is fitted from Python; the command fits {', '.join(METHODS)}."
+            )
         if self.method not in METHODS:
             raise ParameterError(_unknown("method", self.method, METHODS))
         cls = getattr(vennmf, self.method)
         parameters = dict(self.model)
         _known(parameters, _names_of(cls), "[model]")
         if "blocks" in parameters:
-            blocks = {tuple(key.split("&")) if "&" in key else key: n for key, n in parameters["blocks"].items()}
-            parameters["blocks"] = blocks
-        return cls(**parameters)
+            parameters["blocks"] = _blocks(parameters["blocks"])
+        made = cls(**parameters)
+        made.check(tuple(self.sources))
+        return made
+
+
+def _blocks(given: Any) -> dict[str | tuple[str, ...], int]:
+    """``"bbc&cnn" = 10`` as the block of a tuple of sources."""
+    if not isinstance(given, Mapping):
+        raise ParameterError(
+            f'[model]: blocks = {given!r}; expected a table of sizes, such as {{ all = 20, "bbc&cnn" = 10, bbc = 8 }}.'
+        )
+    return {tuple(key.split("&")) if "&" in key else key: size for key, size in given.items()}
 
 
 def read_recipe(path: Path) -> Recipe:
@@ -54,7 +70,9 @@ def read_recipe(path: Path) -> Recipe:
         raise SourceError(
             f"there is no recipe {path}; write one with: vennmf fit {path} --init --source NAME=FILE"
         ) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, IsADirectoryError) as error:
+    except IsADirectoryError:
+        raise SourceError(f"recipe {path} is a folder; name a file in it.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SourceError(f"recipe {path} is no TOML: {error}. See vennmf fit --help for an example.") from None
     _known(given, ("sources", "read", "model", "method", "output"), f"recipe {path.name}")
     for section in ("sources", "read", "model"):
@@ -88,16 +106,16 @@ def named_values(given: Iterable[str], option: str) -> dict[str, str]:
     return made
 
 
-def sizes(text: str) -> int | dict[str, int]:
+def sizes(text: str, option: str = "--n-components") -> int | dict[str, int]:
     """``50``, or ``bbc=50,cnn=60``."""
     try:
         if "=" not in text:
             return int(text)
-        return {name: int(value) for name, value in named_values(text.split(","), "--n-components").items()}
+        return {name: int(value) for name, value in named_values(text.split(","), option).items()}
     except ValueError as error:
         if isinstance(error, ParameterError):
             raise
-        raise ParameterError(f"--n-components {text!r} is no number and no list such as bbc=50,cnn=60.") from None
+        raise ParameterError(f"{option} {text!r} is no number and no list such as bbc=50,cnn=60.") from None
 
 
 def _names_of(function: Any) -> tuple[str, ...]:
@@ -113,5 +131,7 @@ def _known(given: Iterable[str], known: Iterable[str], where: str) -> None:
 def _unknown(what: str, name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, list(known), n=1)
-    return f"{what} {name!r} is unknown; {f'did you mean {near[0]!r}?' if near else f'expected one of {chr(44).join(known)}.'}"
+    listed = list(known)
+    near = [k for k in listed if k.lower() == name.lower()] or get_close_matches(name, listed, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(listed)}."
+    return f"{what} {name!r} is unknown; {hint}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 import typer
 
@@ -15,20 +19,18 @@ _USAGE_ERROR = typer.BadParameter.__mro__[2]
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command line and say how it ended. Nothing but ``--debug`` shows a traceback."""
-    from vennmf.cli.app import app
-    from vennmf.cli.messages import heard
-
     given, flags = _hoisted(arguments)
     try:
-        with heard("--verbose" in flags):
-            code = app(args=given, prog_name="vennmf", standalone_mode=False)
+        with _terminable():
+            code = _run(given, "--verbose" in flags)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
-    except SystemExit as ended:  # a command that has said all there is to say
-        return ended.code if isinstance(ended.code, int) else FAILED
+    except SystemExit as ended:
+        if isinstance(ended.__context__, BrokenPipeError):  # typer turns it into an exit with 1
+            return _reader_gone()
+        return ended.code if isinstance(ended.code, int) else FAILED  # the command has said all there is to say
     except BrokenPipeError:
-        _silence_stdout()
-        return 0
+        return _reader_gone()
     except Exception as error:
         if "--debug" in flags:
             raise
@@ -36,6 +38,33 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED:
         return _say("interrupted; nothing was written", INTERRUPTED)
     return code if isinstance(code, int) else 0
+
+
+def _run(given: Sequence[str], verbose: bool) -> object:
+    from vennmf.cli.app import app
+    from vennmf.cli.messages import heard
+
+    with heard(verbose):
+        return app(args=list(given), prog_name="vennmf", standalone_mode=False)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """A polite request to end, SIGTERM, does what Ctrl-C does: a fit keeps its best model, nothing stays half-written."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    previous = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
 
 
 def _hoisted(arguments: Sequence[str]) -> tuple[list[str], set[str]]:
@@ -53,7 +82,8 @@ def _report(error: Exception) -> int:
         context = getattr(error, "ctx", None)
         path = context.command_path if context else "vennmf"
         message = str(getattr(error, "format_message", error.__str__)())
-        return _say(f"{message.strip().rstrip('.')}. See {path} --help.", BAD_INPUT)
+        ended = message.strip() if message.strip().endswith("?") else f"{message.strip().rstrip('.')}."
+        return _say(f"{ended} See {path} --help.", BAD_INPUT)
     if isinstance(error, StorageError) and "cannot write" in str(error):
         return _say(str(error), FAILED)
     if isinstance(error, VennmfError | ImportError):
@@ -73,8 +103,9 @@ def _say(message: str, code: int) -> int:
     return code
 
 
-def _silence_stdout() -> None:
-    """The reader has gone (``| head``): nothing more can or need be written."""
+def _reader_gone() -> int:
+    """The reader of a pipe has all it wants (``| head``): nothing more can or need be written."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0

@@ -11,11 +11,15 @@ from vennmf.errors import SourceError
 def read_table(path: Path, rows: int | None = None) -> Any:
     """The first rows, or all, of a table of text, JSON lines or Parquet, as a pandas.DataFrame."""
     from vennmf.sources.duck import open_duckdb
-    from vennmf.sources.read import KINDS
+    from vennmf.sources.read import KINDS, nearby
     from vennmf.sources.scans import scan_files
 
+    if path.is_dir():
+        raise SourceError(f"{path} is a folder; name a file in it.")
     if not path.is_file():
-        raise SourceError(f"there is no file {path}.")
+        raise SourceError(f"there is no file {str(path)!r}; {nearby(path)}")
+    if path.stat().st_size == 0:
+        raise SourceError(f"{path.name} is empty; there is nothing to read.")
     suffix = Path(path.stem).suffix if path.suffix in (".gz", ".zst") else path.suffix
     kind = KINDS.get(suffix)
     if kind is None:

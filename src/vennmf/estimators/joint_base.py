@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.callback import with_callbacks
 from sklearn.utils import _safe_indexing
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 from sklearn.utils.validation import check_is_fitted
 
@@ -63,6 +64,14 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
         if sources is None:
             return self._table(self.encodings_[ONE_SOURCE], X, self.blocks_)
         return self._table(self._stacked(self.encodings_, source_labels(sources)), X, self.blocks_)
+
+    def check(self, sources: Sequence[str]) -> None:
+        """Refuse parameters that no fit of sources with these names could use, before their data are read."""
+        try:
+            self._validate_params()
+        except InvalidParameterError as error:
+            raise ParameterError(str(error)) from None
+        self._blocks(tuple(sources))
 
     def _fit(self, X: Any, sources: Any) -> None:
         self._validate_params()

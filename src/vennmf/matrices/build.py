@@ -15,6 +15,7 @@ from vennmf.errors import DataWarning, ParameterError, SourceError
 from vennmf.matrices.axis import Axis
 from vennmf.matrices.counting import Counts, count
 from vennmf.matrices.encoder import Encoder
+from vennmf.matrices.options import check_options
 from vennmf.matrices.view import View
 from vennmf.matrices.viewset import ViewSet
 from vennmf.matrices.vocabulary import Vocabulary
@@ -83,6 +84,7 @@ def load_sources(
     ViewSet
         With ``metadata`` (a table by source, a row an item) and ``encoders`` (what reads new items).
     """
+    check_options(locals())
     require_scheme(weighting)
     data, named = _unpack(sources)
     tags, text, item = tags or named.get("tags"), text or named.get("text"), item or named.get("item")

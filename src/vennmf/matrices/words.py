@@ -135,7 +135,8 @@ def read_stop_words(stop_words: str | Iterable[str] | None) -> tuple[str, ...]:
 
 def read_ngram(ngram: int | Sequence[int]) -> tuple[int, int]:
     """One number is the most words an entry has; two are the fewest and the most."""
-    low, high = (1, ngram) if isinstance(ngram, int) else (int(ngram[0]), int(ngram[-1]))
+    given = [1, ngram] if isinstance(ngram, int) else list(ngram)
+    low, high = given if len(given) == 2 and all(isinstance(n, int) for n in given) else (0, 0)
     if not 1 <= low <= high:
         raise ParameterError(f"ngram={ngram!r}; expected a number >= 1, or two such as (1, 2).")
     return low, high

@@ -80,6 +80,8 @@ def _one_line(duckdb: Any, source: str, scan: Scan) -> Iterator[None]:
     """DuckDB's messages as one line that names the source and the file."""
     try:
         yield
+    except duckdb.InterruptException:  # what becomes of Ctrl-C inside a query
+        raise KeyboardInterrupt from None
     except (duckdb.Error, RuntimeError) as error:  # a RuntimeError where a damaged file holds text that is none
         if scan.json_lines is not None and (line := _bad_json_line(scan.json_lines)) is not None:
             what = f"line {line:,} is no JSON object"
@@ -125,7 +127,7 @@ def _bad_json_line(path: Path) -> int | None:
                 try:
                     if line.strip() and not isinstance(json.loads(line), dict):
                         return number
-                except ValueError:
+                except (ValueError, RecursionError):
                     return number
     except (OSError, EOFError):
         return None
@@ -142,9 +144,10 @@ def _only_table(connection: Any, source: str, scan: Scan) -> str:
         return f"src.{named(found[0][0])}.{named(found[0][1])}"
     if not found:
         raise SourceError(f"source {source!r}: {scan.where} has no tables; there is nothing to read.")
-    names = ", ".join(repr(name) for _, name in found[:8])
+    named_so = [table if schema in ("main", "public") else f"{schema}.{table}" for schema, table in found]
     raise SourceError(
-        f"source {source!r}: {scan.where} has tables {names}; name one, such as {scan.where}::{found[0][1]}."
+        f"source {source!r}: {scan.where} has tables {', '.join(map(repr, named_so[:8]))}; name one at the end of its "
+        f"address, such as ::{named_so[0]}."
     )
 
 
@@ -191,6 +194,11 @@ def _types(connection: Any, source: str, scan: Scan, relation: str, columns: Col
     """The columns of a relation with their types, and a check that those asked for are there."""
     described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()
     types = {name: kind for name, kind, *_ in described}
+    if list(types) == ["json"] and "json" not in columns.used:  # what DuckDB makes of values that are no objects
+        raise SourceError(
+            f"source {source!r}: {scan.where} holds no objects; write one object a line, such as "
+            '{"id": "1", "tags": ["sea", "sky"]}.'
+        )
     require_columns(source, list(types), columns)
     return types
 

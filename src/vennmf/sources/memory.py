@@ -229,7 +229,7 @@ def join_texts(source: str, parts: Sequence[Sequence[Any]], names: Sequence[str]
             kind = type(part[row]).__name__
             way = f"pass tags={name!r} for lists of tags" if not is_scalar(part[row]) else "make it text"
             place = f"row {row + 1:,}: column {name!r}"
-            raise SourceError(f"source {source!r}, {place} holds a {kind}, no text; {way}.")
+            raise SourceError(f"source {source!r}, {place} holds {kind}, no text; {way}.")
     return ["\n".join(cell for cell in cells if not is_missing(cell)) for cells in zip(*parts, strict=True)]
 
 

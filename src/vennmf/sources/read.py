@@ -112,7 +112,7 @@ def _read_place(source: str, place: str, columns: Columns, memory_limit: str | N
             raise SourceError(f"source {source!r}: no file matches {place!r}; check folder and pattern.")
         return _read_files(source, found, columns, memory_limit)
     if not path.exists():
-        raise SourceError(f"source {source!r}: there is no file {str(path)!r}; {_nearby(path)}")
+        raise SourceError(f"source {source!r}: there is no file {str(path)!r}; {nearby(path)}")
     if place.endswith("/") and not path.is_dir():
         raise SourceError(f"source {source!r}: {place!r} is a file, not a folder; leave out the last '/'.")
     if path.is_dir():
@@ -130,7 +130,8 @@ def _split_table(place: str) -> tuple[Path, str | None]:
     return Path(path), table
 
 
-def _nearby(path: Path) -> str:
+def nearby(path: Path) -> str:
+    """The end of a message about a file that is not there: what is spelt like it, or where to look."""
     from vennmf.sources.rows import closest
 
     folder = path.parent if str(path.parent) else Path()

@@ -71,6 +71,11 @@ def _header(source: str, path: Path, delimiter: str | None) -> tuple[str, list[s
     except (OSError, EOFError) as error:
         raise SourceError(f"source {source!r}: {path.name} cannot be read: {error}. Check that it is whole.") from None
     text = line.decode("utf-8-sig", errors="replace").strip("\r\n")
+    if "\r" in text:
+        raise SourceError(
+            f"source {source!r}: {path.name} ends its lines with a carriage return alone, as old Macs did; save it with "
+            "line feeds."
+        )
     if delimiter is None:
         delimiter = max(",;\t|", key=text.count)
     try:
