@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PEERS := .venv-peers
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint types layers check bench docs clean pin
+.PHONY: demo test test-all lint types layers check bench peers docs clean pin
 
 $(READY): pyproject.toml requirements/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "vennmf needs Python 3.11 or newer; try make PYTHON=python3.12")'
@@ -35,8 +36,13 @@ layers: $(READY)
 
 check: lint types layers
 
-bench: $(READY)  ## the tables of docs/benchmarks.md
-	$(BIN)/python benchmarks/run.py
+bench: $(READY)  ## every benchmark, quickly; the tables of docs/benchmarks.md with BENCH=--full
+	$(BIN)/python benchmarks/run.py $(BENCH)
+
+peers: $(READY)  ## an environment with the packages that benchmarks/peers compares with; what cannot be had is left out
+	$(PYTHON) -m venv $(PEERS)
+	sed '/^#/d' benchmarks/peers/requirements.txt | while read -r package; do \
+		$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check "$$package" || echo "left out: $$package"; done
 
 docs: $(READY)  ## run the code of every page
 	$(BIN)/python -m pytest docs README.md
@@ -46,4 +52,4 @@ pin: $(READY)  ## write requirements/dev.txt anew from pyproject.toml
 	$(BIN)/python -m pip freeze --exclude-editable > requirements/dev.txt
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist build
+	rm -rf $(VENV) $(PEERS) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache dist build

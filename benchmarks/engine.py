@@ -1,21 +1,24 @@
 """The engine against scikit-learn and against the papers' rules written plainly: a Markdown table of ratios, one run.
 
-    VENNMF_DATA=folder python benchmarks/engine.py
+    VENNMF_DATA=folder python -m benchmarks.engine [--quick]
 
-Needs the data sets newsgroups20, mirflickr25k and nuswide_10k5. Every pair starts from the same factors, on the same
-data, in the same process; seconds are of this machine, the ratios are what counts.
+Wants the data sets newsgroups20, mirflickr25k and nuswide_10k5; planted data stand in for what is not to be had, and for all
+with --quick. Every pair starts from the same factors, on the same data, in the same process; seconds are of this machine,
+the ratios are what counts.
 """
 
+import argparse
 import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.feature_extraction.text import TfidfVectorizer
 
 import vennmf as vn
+from benchmarks.material import newsgroups, planted_tags, tags
+from vennmf.errors import VennmfError
 from vennmf.model import Model, sharing_pattern
 from vennmf.model.presets import rjsnmf
 from vennmf.solvers import Options, Problem
@@ -27,27 +30,8 @@ from vennmf.solvers.sweeps import SWEEPS
 LONG = 200
 
 
-def newsgroups():
-    """18,846 × 52,295 tf-idf, float32."""
-    dataset = vn.datasets.load("newsgroups20")
-    texts = next(iter(dataset.tables.values()))["text"]
-    X = TfidfVectorizer(min_df=3, stop_words="english", dtype=np.float32).fit_transform(texts)
-    return sp.csr_array(X)
-
-
-def tags():
-    """Tags of MIRFlickr and NUS-WIDE over one vocabulary, tf-idf, float32."""
-    tables = {}
-    for name in ("mirflickr25k", "nuswide_10k5"):
-        table = next(iter(vn.datasets.load(name).tables.values()))
-        tables[name] = [str(row).split() for row in table["tags"]]
-    return vn.load_sources(
-        {"flickr": tables["mirflickr25k"], "nuswide": tables["nuswide_10k5"]}, tags=None, min_count=20
-    )
-
-
-def against_scikit_learn(X, k=50):
-    """Rows: one iteration with identical iterates, and the time to scikit-learn's objective after 200 of its iterations."""
+def against_scikit_learn(X, long, k=50):
+    """Rows: one iteration with identical iterates, and the time to scikit-learn's objective after ``long`` of its iterations."""
     problem = problem_of(X, k)
     start = initialise(problem, "random", np.random.default_rng(0))
     W, H = start["items:data"], np.ascontiguousarray(start["features"].T)
@@ -76,15 +60,15 @@ def against_scikit_learn(X, k=50):
         f"| one iteration, k = {k}, identical iterates (largest difference {difference:.0e}) | {scikit:.3f} s | {mine:.3f} s | {scikit / mine:.1f} × |"
     )
 
-    seconds, model, encodings = theirs(LONG)
+    seconds, model, encodings = theirs(long)
     goal = problem.objective({"items:data": encodings, "features": np.ascontiguousarray(model.components_.T)})
-    solution = ours(Options(max_iter=LONG, tol=0, min_change=0))
+    solution = ours(Options(max_iter=long, tol=0, min_change=0))
     history = solution.history()
     there = np.flatnonzero(history["objective"] <= goal)
     ours_seconds = float(history["seconds"][there[0]]) if len(there) else np.nan
     relative = np.sqrt(2 * np.array([goal, history["objective"][-1]]) * problem.squared_norms["data"])
     print(
-        f"| to scikit-learn's objective after {LONG} iterations (‖X − HBᵀ‖ = {relative[0]:.4f}; ours ends at {relative[1]:.4f}) "
+        f"| to scikit-learn's objective after {long} iterations (‖X − HBᵀ‖ = {relative[0]:.4f}; ours ends at {relative[1]:.4f}) "
         f"| {seconds:.1f} s | {ours_seconds:.2f} s | {seconds / ours_seconds:.0f} × |"
     )
 
@@ -129,17 +113,17 @@ def papers_rule(views, R, K, a, start, n_iter):
     return seconds, values
 
 
-def against_the_papers_rule(views, R=(65, 56), K=40):
+def against_the_papers_rule(views, long, n_seeds, R=(65, 56), K=40):
     names = views.names
     for a in (0, 100):
         problem = Problem(rjsnmf(views, dict(zip(names, R, strict=True)), K, a), views)
         ratios, ours_seconds, theirs_seconds, ends = [], [], [], []
-        for seed in range(3):
+        for seed in range(n_seeds):
             start = initialise(problem, "random", np.random.default_rng(seed).spawn(1)[0])
-            seconds, factors = papers_rule(views, R, K, a, start, LONG)
+            seconds, factors = papers_rule(views, R, K, a, start, long)
             goal = problem.objective({axis: F.astype(np.float32) for axis, F in factors.items()})
             solution = minimise(
-                problem, options=Options(max_iter=LONG, tol=0, min_change=0), rng=np.random.default_rng(seed)
+                problem, options=Options(max_iter=long, tol=0, min_change=0), rng=np.random.default_rng(seed)
             )
             history = solution.history()
             there = np.flatnonzero(history["objective"] <= goal)
@@ -151,21 +135,42 @@ def against_the_papers_rule(views, R=(65, 56), K=40):
         goal, end = np.mean(ends, axis=0)
         name = "RJSNMF, a = 100" if a else "JSNMF"
         print(
-            f"| {name}, to the objective of {LONG} iterations of the paper's rule ({goal:.4f}; ours ends at {end:.4f}; 3 seeds) "
+            f"| {name}, to the objective of {long} iterations of the paper's rule ({goal:.4f}; ours ends at {end:.4f}; {n_seeds} seeds) "
             f"| {np.mean(theirs_seconds):.1f} s | {np.mean(ours_seconds):.2f} s | {np.mean(ratios):.0f} × ({min(ratios):.0f}–{max(ratios):.0f}) |"
         )
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small planted data, a tenth of the iterations")
+    quick = parser.parse_args().quick
+    long, seeds = (20, 1) if quick else (LONG, 3)
     warnings.simplefilter("ignore", ConvergenceWarning)
-    X = newsgroups()
-    print(f"20 Newsgroups {X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} nonzeros, float32\n")
+    X, said = matrix(quick)
+    print(f"{said} {X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} nonzeros, float32\n")
     print("| what | peer | vennmf | ratio |\n| --- | --- | --- | --- |")
-    against_scikit_learn(X)
-    views = tags()
+    against_scikit_learn(X, long)
+    views, said = sources(quick)
     shapes = "; ".join(f"{name} {v.shape[0]:,} × {v.shape[1]:,}, {v.nnz:,} nonzeros" for name, v in views.items())
-    against_the_papers_rule(views)
-    print(f"\nTags: {shapes}, float32 (the rule in float64)")
+    against_the_papers_rule(views, long, seeds)
+    print(f"\n{said}: {shapes}, float32 (the rule in float64)")
+
+
+def matrix(quick):
+    """20 Newsgroups, or planted tags in their place, and which."""
+    if not quick:
+        with suppress(VennmfError):
+            return newsgroups(), "20 Newsgroups"
+    return planted_tags(20_000, 5_000), "Planted tags"
+
+
+def sources(quick):
+    """The two collections of tags, or planted ones over one vocabulary, and which."""
+    if not quick:
+        with suppress(VennmfError):
+            return tags(), "Tags"
+    both = planted_tags(20_000, 5_000)
+    return vn.ViewSet.of({"first": both[:12_000], "second": both[12_000:]}), "Planted tags"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""vennmf beside other packages: same data, same start, same machine, same run."""
