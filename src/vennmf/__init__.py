@@ -16,6 +16,7 @@ _HOMES = {
     "vennmf.applications.cluster": ("joint_cluster",),
     "vennmf.applications.encode": ("append_items", "encode_items"),
     "vennmf.applications.ranks": ("suggest_ranks",),
+    "vennmf.applications.tag": ("tag_items",),
     "vennmf.applications.topics": ("compare_models", "item_topics", "topic_items", "topic_sizes", "topics"),
     "vennmf.matrices": ("Axis", "View", "ViewSet"),
     "vennmf.matrices.build": ("load_sources",),

@@ -5,7 +5,9 @@ import io
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 
 import vennmf as vn
 
@@ -53,6 +55,16 @@ def test_topics_long_with_items_and_of_one_block(model, vennmf):
     assert {"word", "weight", "exclusivity"} <= set(rows(vennmf("topics", model, "--long", "--json")[1])[0])
     assert rows(vennmf("topics", model, "--items", "--top", 2, "--json")[1])[0]["item"].startswith("bbc")
     assert {row["block"] for row in rows(vennmf("topics", model, "--block", "bbc", "--json")[1])} == {"bbc"}
+    used = rows(vennmf("topics", model, "--by-item", "--top", 1, "--json")[1])
+    assert [row["item"] for row in used] == [f"bbc{n}" for n in range(60)] + [f"cnn{n}" for n in range(50)]
+
+
+def test_a_long_table_with_weights_is_fitted_from_flags(tmp_path, vennmf):
+    (tmp_path / "long.csv").write_text("id,tag,n\na,sea,1\na,sky,2\nb,sea,1\nb,boat,3\n")
+    given = ["-s", f"a={tmp_path}/long.csv", "--tags", "tag", "--item", "id", "--method", "NMF", "--n-components", 1]
+    assert vennmf("fit", *given, "--weight", "n", "-o", tmp_path / "m.venn")[0] == 0
+    assert vn.load(tmp_path / "m.venn").item_ids_["a"].tolist() == ["a", "b"]
+    assert vn.load(tmp_path / "m.venn").encoders_["a"].columns.weight == "n"
 
 
 def test_search_finds_items_with_reasons_and_metadata(model, vennmf):
@@ -117,6 +129,74 @@ def test_encode_shows_topics_and_drift_and_grows_a_model(model, files, vennmf):
     assert set(full[0]) == {"item", "shared 0", "shared 1", "bbc 0"}
 
 
+def test_tags_are_suggested_for_new_items_by_their_topics(model, files, vennmf):
+    (files / "short.jsonl").write_text('{"id": "n1", "tags": ["all0w1", "all0w2"]}\n{"id": "n2", "tags": []}\n')
+    code, out, _ = vennmf("tag", model, files / "short.jsonl", "--source", "bbc", "--top", 3, "--json")
+    assert code == 0
+    found = rows(out)
+    assert {row["item"] for row in found} == {"n1"}
+    assert [row["rank"] for row in found] == [1, 2, 3]
+    assert all(row["tag"].startswith("all0") and row["shared"] for row in found)
+    assert found[0]["tag"] in vennmf("tag", model, files / "short.jsonl", "--source", "bbc")[1]
+
+
+def test_tags_are_suggested_for_images_by_their_features(tmp_path, vennmf):
+    rng = np.random.default_rng(0)
+    theme = np.arange(60) % 3
+    features = np.eye(3, 8)[theme] + 0.1 * rng.standard_normal((60, 8))
+    tags = [[["sea", "beach"], ["city", "street"], ["tree", "forest"]][t] for t in theme]
+    vn.PJMF(n_components=3, n_neighbors=5, random_state=0).fit(features, tags).save(tmp_path / "tagger.venn")
+    table = pd.DataFrame(features[:3], columns=[f"f{n}" for n in range(8)]).assign(id=list("abc"))
+    table.to_parquet(tmp_path / "new.parquet")
+    np.save(tmp_path / "new.npy", features[:3])
+    sp.save_npz(tmp_path / "new.npz", sp.csr_array(features[:3]))
+    code, out, _ = vennmf(
+        "tag", tmp_path / "tagger.venn", tmp_path / "new.parquet", "--item", "id", "--top", 2, "--json"
+    )
+    assert code == 0
+    assert [row["item"] for row in rows(out)] == ["a", "a", "b", "b", "c", "c"]
+    assert {row["tag"] for row in rows(out)[:2]} == {"sea", "beach"}
+    for file in ("new.npy", "new.npz"):
+        plain = rows(vennmf("tag", tmp_path / "tagger.venn", tmp_path / file, "--top", 2, "--json")[1])
+        assert [row["tag"] for row in plain] == [row["tag"] for row in rows(out)]
+
+
+def test_two_models_are_compared_topic_by_topic(model, files, vennmf):
+    code, out, err = vennmf("compare", model, model, "--json")
+    assert code == 0
+    assert all(row["cosine"] == pytest.approx(1) for row in rows(out))
+    assert all((row["block"], row["topic"]) == (row["other_block"], row["other_topic"]) for row in rows(out))
+    assert "4 topics are the same" in err
+
+
+@pytest.mark.parametrize("suffix", ["html", "md"])
+def test_a_report_shows_blocks_topics_items_and_clusters(suffix, model, tmp_path, vennmf):
+    page = tmp_path / f"news.{suffix}"
+    assert vennmf("report", model, "-k", 3, "-o", page)[0] == 0
+    text = page.read_text()
+    for heading in ("What each block carries", "Topics", "Items of each topic", "Clusters", "How the fit went"):
+        assert heading in text
+    assert "Story" in text
+    assert ("data:image/png;base64," in text) == (suffix == "html")
+    code, _, err = vennmf("report", model, "-o", page)
+    assert code == 2
+    assert "--force" in err
+
+
+def test_a_report_runs_nothing_that_stands_in_the_data(files, tmp_path, vennmf):
+    rows = [
+        {"id": str(n), "tags": ["<script>alert(1)</script>", f"a|b{n % 2}"], "title": "<img src=x>"} for n in range(4)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = ["-s", f"a={tmp_path}/a.jsonl", "--tags", "tags", "--item", "id", "--method", "NMF", "--n-components", 1]
+    assert vennmf("fit", *given, "-o", tmp_path / "m.venn")[0] == 0
+    assert vennmf("report", tmp_path / "m.venn", "-k", 1, "-o", tmp_path / "m.html")[0] == 0
+    page = (tmp_path / "m.html").read_text()
+    assert "<script" not in page
+    assert "<img src=x" not in page
+    assert "&lt;script&gt;" in page
+
+
 def test_evaluate_measures_a_search_on_judgements(model, files, vennmf):
     judged = files / "judged.csv"
     search = rows(vennmf("search", model, "all0w1", "-s", "bbc", "--top", 5, "--json")[1])[0]["hits"]
@@ -176,5 +256,17 @@ def test_ranks_are_suggested_with_a_reason(files, tmp_path, vennmf):
 
 
 def test_help_has_examples(vennmf):
-    for command in ("fit", "ranks", "topics", "search", "cluster", "encode", "evaluate", "datasets"):
+    for command in (
+        "fit",
+        "ranks",
+        "topics",
+        "search",
+        "cluster",
+        "encode",
+        "tag",
+        "compare",
+        "report",
+        "evaluate",
+        "datasets",
+    ):
         assert f"vennmf {command}" in vennmf(command, "--help")[1].split("Examples")[1]

@@ -102,6 +102,14 @@ def test_a_bad_command_line_is_one_line(arguments, word, tmp_path, vennmf, monke
         (["cluster", "--labels", "colour"], "section"),
         (["topics", "--block", "itv"], "shared"),
         (["topics", "--long", "--items"], "choose"),
+        (["topics", "--by-item", "--items"], "choose"),
+        (["tag", "nowhere.jsonl"], "--source"),
+        (["tag", "nowhere.jsonl", "--source", "bbc"], "nowhere.jsonl"),
+        (["tag", "nowhere.jsonl", "--source", "bbc", "--item", "id"], "--item"),
+        (["compare", "nowhere.venn"], "nowhere.venn"),
+        (["report", "-o", "page.pdf"], ".html or .md"),
+        (["report", "-o", "no/page.html"], "no folder"),
+        (["report", "-k", "many", "-o", "nowhere.html"], "-k"),
         (["encode", "nowhere.jsonl", "--source", "bbc"], "nowhere"),
         (["encode", "nowhere.jsonl", "--source", "bbc", "--append"], "-o"),
         (["evaluate", "--qrels", "nowhere.csv", "--source", "bbc"], "nowhere.csv"),
@@ -202,6 +210,32 @@ def test_a_mistyped_file_of_new_items_is_no_text_to_encode(tmp_path, vennmf):
     code, out, err = vennmf("encode", tmp_path / "m.venn", tmp_path / "aa.csv", "--source", "a")
     assert (code, out) == (2, "")
     assert "did you mean 'a.csv'" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "flags", "word"),
+    [
+        ("f.csv", b"id,a\nx,1\n", [], "--item"),
+        ("f.csv", b"id,a\nx,1\n", ["--item", "key"], "no column 'key'"),
+        ("f.csv", b"a\n1\n", ["--source", "bbc"], "leave --source out"),
+        ("f.csv", b"a\n1\n", [], "feature"),
+        ("f.npy", b"NUMPY", [], "cannot be read"),
+        ("f.npz", b"PK", [], "cannot be read"),
+        ("f.npy", b"", [], "cannot be read"),
+    ],
+)
+def test_bad_features_are_one_line(name, content, flags, word, tmp_path, vennmf):
+    import numpy as np
+
+    import vennmf as vn
+
+    rng = np.random.default_rng(0)
+    tagger = vn.PJMF(n_components=2, n_neighbors=2, random_state=0, max_iter=2, tol=1)
+    tagger.fit(rng.standard_normal((12, 3)), [["a"], ["b"]] * 6).save(tmp_path / "tagger.venn")
+    (tmp_path / name).write_bytes(content)
+    code, out, err = vennmf("tag", tmp_path / "tagger.venn", tmp_path / name, *flags)
+    assert (code, out, len(err.strip().splitlines())) == (2, "", 1), err
+    assert word in err
 
 
 def test_nothing_is_overwritten_without_force(model, vennmf):

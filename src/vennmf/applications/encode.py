@@ -74,7 +74,7 @@ class Encoded:
 def encode_items(model: Any, data: Any, *, source: str) -> Encoded:
     """Encode new items of a source: a file, a table, lists of tags or texts, or rows of its matrix."""
     check_sources(model, source)
-    X, items, metadata, unknown = _rows(model, data, source)
+    X, items, metadata, unknown = read_items(model, data, source)
     H = np.asarray(model.transform(X, source=source))
     if items is None:
         items = np.array([f"new-{n}" for n in range(len(H))], dtype=object)
@@ -106,7 +106,7 @@ def append_items(model: Any, data: Any, *, source: str) -> tuple[Any, Encoded]:
     return grown, new
 
 
-def _rows(model: Any, data: Any, source: str) -> tuple[Any, Any, Any, float | None]:
+def read_items(model: Any, data: Any, source: str) -> tuple[Any, Any, Any, float | None]:
     """Raw items through the source's encoder; matrices as they are."""
     is_matrix = sp.issparse(data) or (isinstance(data, np.ndarray) and data.dtype.kind in "fiub")
     if is_matrix:

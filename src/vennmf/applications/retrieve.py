@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from vennmf.applications.exact import ExactMatch
 from vennmf.applications.hits import Hit, Hits, Reason
 from vennmf.applications.index import Index, best
-from vennmf.applications.parts import Part, basis, check_part, check_sources, column_blocks, columns, layout
+from vennmf.applications.parts import Part, check_part, check_sources, column_blocks, columns, layout
 from vennmf.applications.query import Reader, Reading
+from vennmf.applications.tag import COLUMNS, Expected
 from vennmf.applications.topics import item_names, positions, topic_words
 from vennmf.errors import ParameterError, SourceError
 
@@ -183,16 +184,7 @@ class Retriever:
         else:
             read = self._reader.read(list(item), source, expand=False)
             h, has = self._fold_in([read], source)[0], read.literal
-        B = basis(self.model, source)
-        scores = h @ B
-        scores[has] = 0
-        order, names = column_blocks(self.model, source), np.asarray(self.model.feature_names_)
-        rows = []
-        for word in best(scores, top):
-            block, topic = order[int(np.argmax(h * B[:, word]))]
-            label = " ".join(self._words[block.name][topic])
-            rows.append((str(names[word]), float(scores[word]), block.name, topic, block.is_shared, label))
-        return pd.DataFrame(rows, columns=["tag", "score", "block", "topic", "shared", "words"])
+        return pd.DataFrame(Expected(self.model, source).of(h, has, top), columns=list(COLUMNS))
 
     # ---------------------------------------------------------------- how
 

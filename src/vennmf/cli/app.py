@@ -39,6 +39,9 @@ Sources = Annotated[
 Text = Annotated[str | None, typer.Option(help="Column of running text.", show_default=False)]
 Tags = Annotated[str | None, typer.Option(help="Column of tags.", show_default=False)]
 Item = Annotated[str | None, typer.Option(help="Column of ids.", show_default=False)]
+Weight = Annotated[
+    str | None, typer.Option(help="Column of weights, in a table of one (item, tag, weight) a row.", show_default=False)
+]
 SplitTags = Annotated[str | None, typer.Option(help="What joined tags are split at.", show_default=False)]
 MinCount = Annotated[int | None, typer.Option(help="Items that must have a word.", show_default=False)]
 StopWords = Annotated[str | None, typer.Option(help="english, or a file with a word a line.", show_default=False)]
@@ -82,6 +85,7 @@ def fit(
     text: Text = None,
     tags: Tags = None,
     item: Item = None,
+    weight: Weight = None,
     split_tags: SplitTags = None,
     min_count: MinCount = None,
     stop_words: StopWords = None,
@@ -109,7 +113,7 @@ def fit(
     """Fit shared and private topics of several sources."""
     from vennmf.cli import fit as command
 
-    read = command.reading(text, tags, item, split_tags, min_count, stop_words, drop_repeated)
+    read = command.reading(text, tags, item, weight, split_tags, min_count, stop_words, drop_repeated)
     model = {
         "n_components": n_components,
         "n_shared": n_shared,
@@ -138,6 +142,7 @@ def ranks(
     text: Text = None,
     tags: Tags = None,
     item: Item = None,
+    weight: Weight = None,
     split_tags: SplitTags = None,
     min_count: MinCount = None,
     stop_words: StopWords = None,
@@ -158,7 +163,7 @@ def ranks(
     from vennmf.cli import ranks as suggestion
 
     form = Form.of(as_json, as_csv, as_parquet)
-    read = command.reading(text, tags, item, split_tags, min_count, stop_words, drop_repeated)
+    read = command.reading(text, tags, item, weight, split_tags, min_count, stop_words, drop_repeated)
     flags = command.Flags(recipe, source or [], None, None, read, {}, False)
     suggestion.ranks(flags, max_components, folds, state, curves, seed, form)
 
@@ -172,6 +177,7 @@ def topics(
     block: Annotated[str | None, typer.Option(help="One block only.", show_default=False)] = None,
     long: Annotated[bool, typer.Option("--long", help="A row for each word, with weight and exclusivity.")] = False,
     items: Annotated[bool, typer.Option("--items", help="The items that each topic says most about.")] = False,
+    by_item: Annotated[bool, typer.Option("--by-item", help="The topics that each item uses.")] = False,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     as_parquet: AsParquet = False,
@@ -179,7 +185,8 @@ def topics(
     """Show what the topics say, and how much of each source they carry."""
     from vennmf.cli import ask
 
-    ask.topics(model, top, block, long, items, Form.of(as_json, as_csv, as_parquet))
+    ways = {"long": long, "items": items, "by-item": by_item}
+    ask.topics(model, top, block, [way for way, asked in ways.items() if asked], Form.of(as_json, as_csv, as_parquet))
 
 
 @app.command(
@@ -275,6 +282,46 @@ def encode(
 
 
 @app.command(
+    epilog="[bold]Examples[/bold]\n\nvennmf tag photos.venn new.jsonl --source flickr\n\n"
+    "vennmf tag tagger.venn features.parquet --item id --top 10"
+)
+def tag(
+    model: ModelFile,
+    data: Annotated[
+        str,
+        typer.Argument(help="New items: a file as it was fitted on; for PJMF a table of features.", show_default=False),
+    ],
+    source: Annotated[
+        str | None, typer.Option("--source", "-s", help="The source they belong to.", show_default=False)
+    ] = None,
+    item: Annotated[str | None, typer.Option(help="Column of ids in a table of features.", show_default=False)] = None,
+    top: Annotated[int, typer.Option("--top", "-n", min=1, help="Tags of each item.")] = 5,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    as_parquet: AsParquet = False,
+) -> None:
+    """Suggest tags for new items, and say which topic brings them."""
+    from vennmf.cli import tag as command
+
+    command.tag(model, data, source, item, top, Form.of(as_json, as_csv, as_parquet))
+
+
+@app.command(epilog="[bold]Examples[/bold]\n\nvennmf compare monday.venn tuesday.venn")
+def compare(
+    model: ModelFile,
+    other: Annotated[Path, typer.Argument(metavar="OTHER", help="The model to compare with.", show_default=False)],
+    words: Annotated[int, typer.Option(min=1, help="Words of each topic.")] = 4,
+    as_json: AsJson = False,
+    as_csv: AsCsv = False,
+    as_parquet: AsParquet = False,
+) -> None:
+    """Match the topics of two models one to one."""
+    from vennmf.cli import compare as command
+
+    command.compare(model, other, words, Form.of(as_json, as_csv, as_parquet))
+
+
+@app.command(
     epilog="[bold]Examples[/bold]\n\nvennmf evaluate news.venn --qrels judged.csv --source bbc\n\n"
     "judged.csv has the columns query, item and, if you like, relevance (0 is not relevant)."
 )
@@ -292,6 +339,23 @@ def evaluate(
     from vennmf.cli import judge
 
     judge.evaluate(model, qrels, source, data or [], by_query, Form.of(as_json, as_csv, as_parquet))
+
+
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nvennmf report news.venn -o news.html\n\nvennmf report news.venn -k bbc=8,cnn=12 -o news.md"
+)
+def report(
+    model: ModelFile,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="The page: .html with figures, or .md.", show_default=False)
+    ],
+    k: Annotated[str, typer.Option("-k", "--n-clusters", help="Clusters of each source: 8, or bbc=8,cnn=12.")] = "8",
+    force: Annotated[bool, typer.Option("--force", help="Overwrite.")] = False,
+) -> None:
+    """Write one page on a model: what is shared, topics, their items, clusters, how the fit went."""
+    from vennmf.cli import report as command
+
+    command.report(model, output, k, force)
 
 
 @app.command(epilog="[bold]Examples[/bold]\n\nvennmf datasets\n\nvennmf datasets orl_faces")

@@ -17,20 +17,16 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def topics(path: Path, top: int, block: str | None, long: bool, items: bool, form: Form) -> None:
-    """The topics of a model."""
+def topics(path: Path, top: int, block: str | None, ways: Sequence[str], form: Form) -> None:
+    """The topics of a model, in one of several ways."""
     from vennmf.applications.topics import topic_items, topic_sizes
     from vennmf.applications.topics import topics as topic_table
 
+    if len(ways) > 1:
+        raise ParameterError(f"choose one of {' and '.join('--' + way for way in ways)}.")
     model = vennmf.load(path)
-    if long and items:
-        raise ParameterError("--long shows words and --items shows items; choose one.")
-    if items:
-        table = topic_items(model, top)
-    elif long:
-        table = topic_table(model, top)
-    else:
-        table = _shares(topic_sizes(model, top))
+    show_as = {"long": topic_table, "items": topic_items, "by-item": _by_item}
+    table = show_as[ways[0]](model, top) if ways else shares(topic_sizes(model, top))
     if block is not None:
         known = list(dict.fromkeys(table["block"]))
         if block not in known:
@@ -39,7 +35,21 @@ def topics(path: Path, top: int, block: str | None, long: bool, items: bool, for
     show(table, form, f"Topics of {path.name}")
 
 
-def _shares(sizes: pd.DataFrame) -> pd.DataFrame:
+def _by_item(model: Any, top: int) -> pd.DataFrame:
+    """The topics that each item of each source uses."""
+    import pandas as pd
+
+    from vennmf.applications.topics import item_topics
+
+    tables = []
+    for source in model.sources_:
+        table = item_topics(model, source, top=top)
+        table.insert(0, "source", source)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
+
+
+def shares(sizes: pd.DataFrame) -> pd.DataFrame:
     """One row for each topic, a column for its share of each source."""
     sources = list(dict.fromkeys(sizes["source"]))
     wide = sizes.pivot_table(index=["block", "topic", "words"], columns="source", values="share", sort=False)

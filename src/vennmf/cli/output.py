@@ -92,11 +92,12 @@ def _show_table(table: pd.DataFrame, title: str) -> None:
             style="bold" if position == 0 else "",
         )
     for row in table.itertuples(index=False):
-        made.add_row(*(escape(_cell(value)) for value in row))
+        made.add_row(*(escape(cell(value)) for value in row))
     screen.print(made)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """A value as a person reads it."""
     import pandas as pd
 
     value = _plain(value)
