@@ -51,7 +51,7 @@ def views_of(name: str) -> tuple[dict[str, Any], Any]:
     for view, X in data.views().items():
         if X.min() >= 0:
             X = X if sp.issparse(X) else (X - X.min(axis=0)) / np.maximum(np.ptp(X.astype(float), axis=0), 1e-12)
-            views[view] = normalize(X.astype(np.float64))[chosen]
+            views[view] = normalize(X.astype(np.float32))[chosen]
     return views, y[chosen]
 
 
@@ -99,6 +99,7 @@ class Table:
             right = method.predict(labels, *strengths)[labels < 0] == y[labels < 0]
             self.put(name, column, 100 * float(np.mean(right)))
             self.strengths.setdefault(name, Counter())[strengths] += 1
+        print(f"seed {seed}, {column}: done", file=sys.stderr, flush=True)
 
     def put(self, name: str, column: str, accuracy: float) -> None:
         self.accuracies.setdefault(name, {}).setdefault(column, []).append(accuracy)
@@ -160,33 +161,33 @@ def multiview(names: list[str]) -> None:
 
 
 def of_views(views: dict[str, Any], k: int, seed: int) -> dict[str, Method]:
-    """MCL and what its paper compares with; the unsupervised ones are fitted once for all labels."""
+    """MCL and what its paper compares with, each with three values of its one strength; α and γ are the paper's.
+
+    The unsupervised ones are fitted once for all labels.
+    """
     how = {"max_iter": MAX_ITER, "random_state": seed}
-    alphas, betas = (150.0, 450.0), (0.02, 0.005, 0.001)
 
     def mcl(labels: Any, alpha: float, beta: float, gamma: float = 0.005, term: str = "scatter") -> vn.MCL:
         return vn.MCL(k, alpha, beta, gamma, scale="data", label_term=term, **how).fit(views, labels)
 
     alone = kept(lambda _, view: ConcatNMF(k, **how).fit({view: views[view]}))
-    concat, multi = (
-        kept(lambda _: ConcatNMF(k, **how).fit(views)),
-        kept(lambda _, c: MultiNMF(k, consensus=c, **how).fit(views)),
-    )
+    concat = kept(lambda _: ConcatNMF(k, **how).fit(views))
+    multi = kept(lambda _, c: MultiNMF(k, consensus=c, **how).fit(views))
     sulf = kept(lambda labels, s: SULF(k, strength=s, **how).fit(views, labels))
     gnmf = kept(lambda labels, s: GNMF(k, smoothness=s, supervised=True, **how).fit(views, labels))
-    both = kept(mcl)
+    concepts, betas = kept(mcl), grid((0.02, 0.005, 0.001))
     return {
         "NMF, best view": Method(lambda y, view: neighbours(alone(None, view).encodings_, y), grid(views)),
         "ConcatNMF": Method(lambda y: neighbours(concat(None).encodings_, y)),
         "MultiNMF": Method(lambda y, c: neighbours(multi(None, c).encodings_, y), grid((0.01, 0.1, 1.0))),
         "SULF": Method(lambda y, s: neighbours(sulf(y, s).encodings_, y), grid((1.0, 0.1, 10.0))),
         "GNMF, by labels": Method(lambda y, s: neighbours(gnmf(y, s).encodings_, y), grid((0.1, 0.01, 1.0))),
-        "MCL, β = 0": Method(lambda y, a: neighbours(both(None, a, 0.0).encodings_, y), grid(alphas)),
-        "MCL, α = 0": Method(lambda y, b: neighbours(both(y, 0.0, b, 0.0).encodings_, y), grid(betas)),
-        "MCL": Method(lambda y, a, b: neighbours(both(y, a, b).encodings_, y), grid(alphas, betas)),
-        "MCL, by transform": Method(lambda y, a, b: neighbours(both(y, a, b).transform(views), y), grid(alphas, betas)),
+        "MCL, β = 0": Method(lambda y: neighbours(concepts(None, 150.0, 0.0).encodings_, y)),
+        "MCL, α = 0": Method(lambda y, b: neighbours(concepts(y, 0.0, b, 0.0).encodings_, y), betas),
+        "MCL": Method(lambda y, b: neighbours(concepts(y, 150.0, b).encodings_, y), betas),
+        "MCL, by transform": Method(lambda y, b: neighbours(concepts(y, 150.0, b).transform(views), y), betas),
         "MCL, label_term='within'": Method(
-            lambda y, a, b: neighbours(both(y, a, b, 0.005, "within").encodings_, y), grid(alphas, (0.3, 1.0, 0.1))
+            lambda y, b: neighbours(concepts(y, 150.0, b, 0.005, "within").encodings_, y), grid((0.3, 1.0, 0.1))
         ),
     }
 

@@ -212,6 +212,20 @@ def test_an_unknown_view_and_wrong_features_are_refused():
         model.transform({"a": X["a"][:, 1:]})
     with pytest.raises(vn.SourceError, match="rows names 'c'"):
         vn.MCL(2).fit(X, rows={"c": [0]})
+    with pytest.raises(vn.SourceError, match="mask over 19 items, and there are 20"):
+        vn.MCL(2).fit({"a": X["a"], "b": X["b"][:3]}, rows={"b": np.arange(19) < 3})
+    with pytest.raises(vn.ParameterError, match="rows= is for a dict of views"):
+        vn.MCL(2).fit(vn.ViewSet.of(X, shared="items"), rows={"a": np.ones(20, bool)})
+
+
+def test_an_item_that_no_view_has_is_encoded_as_zero():
+    X, labels, *_ = toy()
+    has = np.arange(20) != 5
+    model = vn.MCL(4, scale="data", beta=0, random_state=0).fit(
+        {name: M[has] for name, M in X.items()}, labels, rows=dict.fromkeys(X, has)
+    )
+    assert not model.encodings_[5].any()
+    assert model.encodings_[has].any(axis=1).all()
 
 
 def test_a_saved_model_encodes_alike(tmp_path):

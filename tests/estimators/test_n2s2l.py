@@ -72,6 +72,14 @@ def test_labels_and_neighbours_make_better_classifiers_than_reconstruction_alone
     assert right[10] >= 0.7
 
 
+def test_many_labelled_items_of_a_class_cost_no_edges():
+    X = sp.random(3000, 40, density=0.2, format="csr", random_state=0)
+    model = vn.N2S2L(4, max_iter=2, random_state=0).fit(X, np.arange(3000) % 2)
+    graphs = [penalty.graph.nnz for penalty in model.model_.penalties if hasattr(penalty, "graph")]
+    assert len(model.model_.penalties) == 3
+    assert sum(graphs) <= 2 * (3000 * 5 + 2 * 20)
+
+
 def test_a_tensor_classifies_too():
     X, y, labels = images()
     model = vn.N2S2L(10, 4, random_state=0).fit(X, labels)
@@ -99,8 +107,12 @@ def test_masked_entries_take_no_part():
     np.testing.assert_allclose(model.transform(spoilt, mask=mask), model.transform(X, mask=mask), atol=1e-12)
     whole = model.transform(X, mask=np.ones(X.shape, bool))
     np.testing.assert_allclose(whole, model.transform(X), atol=1e-3)
+    np.testing.assert_array_equal(model.transform(spoilt, mask=mask[0]), model.transform(spoilt, mask=mask))
+    assert not model.transform(X, mask=np.zeros(X.shape, bool)).any()
     with pytest.raises(vn.ParameterError, match="mask= needs"):
         model.transform(X, mask=mask, method="pinv")
+    with pytest.raises(vn.ParameterError, match="mask has shape 31 × 6 × 5 and the items 32 × 6 × 5"):
+        model.transform(X, mask=mask[1:])
 
 
 def test_fit_transform_is_fit_then_transform():
@@ -125,7 +137,7 @@ def test_given_graphs_take_the_place_of_those_from_labels():
         "smooth": neighbour_graph(flat(X), 5),
     }
     given = vn.N2S2L(6, 4, random_state=0, max_iter=20, **graphs).fit(flat(X))
-    np.testing.assert_array_equal(built.encodings_, given.encodings_)
+    np.testing.assert_allclose(built.encodings_, given.encodings_, atol=1e-8)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from vennmf.errors import ModelError
 from vennmf.model.blocks import Block, Layout
 from vennmf.model.form import Form
 from vennmf.model.penalties import (
@@ -31,6 +32,8 @@ PENALTIES = {
     "rough on one block": GraphSmooth(ring(ROWS), -0.8, blocks=("b",)),
     "scatter": LabelScatter(LABELS, 1.3),
     "scatter on one block": LabelScatter(LABELS, 1.3, blocks=("a",)),
+    "within": WithinScatter(LABELS, 1.3),
+    "all pairs of a class": WithinScatter(LABELS, 1.3, blocks=("b",), pairs="ones"),
 }
 
 
@@ -89,6 +92,21 @@ def test_the_label_scatters_rule_divides_the_papers_halves():
     assert np.max(np.abs(form.push[labelled] - 2 * push)) <= 1e-12
     assert np.max(np.abs(form.pull[labelled] - 2 * pull)) <= 1e-12
     assert not form.push[~labelled].any()
+
+
+def test_all_pairs_of_a_class_need_no_edges():
+    same = (LABELS[:, None] == LABELS[None, :]) & (LABELS >= 0)[:, None] & ~np.eye(ROWS, dtype=bool)
+    F, blocks = factor(), ("a",)
+    by_labels = WithinScatter(LABELS, 0.7, blocks=blocks, pairs="ones")
+    by_edges = GraphSmooth(sp.csr_array(same.astype(float)), 0.7, blocks=blocks)
+    assert by_labels.value(F, LAYOUT) == pytest.approx(by_edges.value(F, LAYOUT), rel=1e-12)
+    forms = Form.zeros(*F.shape), Form.zeros(*F.shape)
+    for penalty, form in zip((by_labels, by_edges), forms, strict=True):
+        penalty.add_rule(form, F, LAYOUT)
+    assert np.max(np.abs(forms[0].push - forms[1].push)) <= 1e-12
+    assert np.max(np.abs(forms[0].pull - forms[1].pull)) <= 1e-12
+    with pytest.raises(ModelError, match="'shares' or 'ones'"):
+        WithinScatter(LABELS, pairs="two", weight=1.0)
 
 
 def test_column_maximum_is_the_sum_of_the_columns_largest_entries():

@@ -289,6 +289,10 @@ def aligned(
 ) -> ViewSet:
     """Views on one axis of items, each with the items that it has."""
     if isinstance(X, ViewSet):
+        if rows:
+            raise ParameterError(
+                "rows= is for a dict of views; the views of a ViewSet say themselves which items they have."
+            )
         return X
     if not rows:
         return ViewSet.of(dict(X), shared="items", dtype=dtype)

@@ -122,7 +122,7 @@ class N2S2L(FactorModel):
         self.class_numbers_, self.classes_ = class_numbers(y, view.shape[0])
         k, q = self._sizes(view)
         views = ViewSet([view])
-        model = n2s2l(views, k, q, alpha=self.alpha, beta=self.beta, **self._graphs(view))
+        model = n2s2l(views, k, q, alpha=self.alpha, beta=self.beta, y=self.class_numbers_, **self._graphs(view))
         problem = Problem(model, views)
         factors = self._minimise(problem).factors
         loss = problem.model.losses[0]
@@ -151,9 +151,11 @@ class N2S2L(FactorModel):
         return k, q
 
     def _graphs(self, view: View) -> dict[str, Any]:
+        """Graphs given or built; that of all pairs of a class needs no edges, so that its labels stand for it."""
         n, y = view.shape[0], self.class_numbers_
+        few = self.alpha and self.n_within is not None
         build: dict[str, tuple[Any, Callable[[], Any]]] = {
-            "within": (self.within, lambda: same_class_graph(view.X, y, self.n_within) if self.alpha else None),
+            "within": (self.within, lambda: same_class_graph(view.X, y, self.n_within) if few else None),
             "between": (self.between, lambda: between_class_graph(view.X, y, self.n_between) if self.alpha else None),
             "smooth": (self.smooth, lambda: neighbour_graph(view.X, self.n_neighbors) if self.beta else None),
         }
@@ -186,7 +188,7 @@ class N2S2L(FactorModel):
         if method != "nnls":
             raise ParameterError(f"method={method!r}; expected 'nnls' or 'pinv'.")
         if mask is not None:
-            return self._masked(view, np.asarray(mask, dtype=bool), basis)
+            return self._masked(view, self._mask(mask, len(view.items)), basis)
         model = Model.of(ViewSet([view]), [Block("all", len(basis), (ONE_SOURCE,))], (), {ONE_SOURCE: 1.0})
         problem = Problem(model, ViewSet([view]), allow_empty=True)
         with kernels.threads(self.n_threads):
@@ -197,12 +199,21 @@ class N2S2L(FactorModel):
         from scipy.optimize import nnls
 
         X = view.X.toarray() if hasattr(view.X, "toarray") else view.X
-        mask = np.broadcast_to(mask.reshape(len(mask), -1), X.shape)
-        codes = [
-            nnls(basis.T[seen].astype(np.float64), x[seen].astype(np.float64))[0]
-            for x, seen in zip(X, mask, strict=True)
-        ]
-        return np.asarray(codes, dtype=basis.dtype)
+        codes = np.zeros((len(X), len(basis)), dtype=basis.dtype)
+        for n in np.flatnonzero(mask.any(axis=1)):
+            codes[n] = nnls(basis.T[mask[n]].astype(np.float64), X[n, mask[n]].astype(np.float64))[0]
+        return codes
+
+    def _mask(self, mask: Any, n_items: int) -> Any:
+        """A mask for each item, or one for all, unfolded like the items."""
+        mask = np.asarray(mask, dtype=bool)
+        if mask.shape not in (self.shape_, (n_items, *self.shape_)):
+            expected = " × ".join(map(str, (n_items, *self.shape_)))
+            raise ParameterError(
+                f"mask has shape {' × '.join(map(str, mask.shape))} and the items {expected}; give one of that shape, or "
+                "of one item's for all of them."
+            )
+        return np.broadcast_to(mask, (n_items, *self.shape_)).reshape(n_items, -1)
 
     def _view(self, X: Any) -> View:
         """New items, unfolded, checked against the fit."""

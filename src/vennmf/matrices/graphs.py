@@ -45,15 +45,14 @@ def same_class_graph(
     ``y`` holds a class number for each item and -1 where it is unknown; such items have no edges.
     """
     y = np.asarray(y)
-    n = X.shape[0]
-    total = sp.csr_array((n, n))
-    for c in np.unique(y[y >= 0]):
-        rows = np.flatnonzero(y == c)
+    edges = [(np.empty(0), np.empty((2, 0), np.intp))]
+    for rows in _members(y):
         if len(rows) > 1:
             reach = len(rows) - 1 if n_neighbors is None else n_neighbors
             inside = neighbour_graph(X[rows], reach, metric=metric, heat=heat).tocoo()
-            total = total + sp.csr_array((inside.data, (rows[inside.row], rows[inside.col])), shape=(n, n))
-    return total
+            edges.append((inside.data, rows[np.array(inside.coords)]))
+    values, (left, right) = (np.concatenate(part, axis=-1) for part in zip(*edges, strict=True))
+    return sp.csr_array((values, (left, right)), shape=(X.shape[0], X.shape[0]))
 
 
 def between_class_graph(X: Any, y: ArrayLike, n_pairs: int = 20, *, metric: str = "euclidean") -> Graph:
@@ -65,18 +64,16 @@ def between_class_graph(X: Any, y: ArrayLike, n_pairs: int = 20, *, metric: str 
 
     _at_least_one("n_pairs", n_pairs)
     y = np.asarray(y)
-    n = X.shape[0]
-    total = sp.csr_array((n, n))
-    for c in np.unique(y[y >= 0]):
-        mine, strangers = np.flatnonzero(y == c), np.flatnonzero((y >= 0) & (y != c))
+    edges = [np.empty((2, 0), np.intp)]
+    for mine in _members(y):
+        strangers = np.flatnonzero((y >= 0) & (y != y[mine[0]]))
         if not len(strangers):
             continue
         reach = min(int(n_pairs), len(strangers))
         distances, found = NearestNeighbors(n_neighbors=reach, metric=metric).fit(X[strangers]).kneighbors(X[mine])
         closest = np.argsort(distances, axis=None, kind="stable")[: int(n_pairs)]
-        pairs = np.repeat(mine, reach)[closest], strangers[found.ravel()[closest]]
-        total = total.maximum(_joined(n, *pairs))
-    return sp.csr_array(total)
+        edges.append(np.array([np.repeat(mine, reach)[closest], strangers[found.ravel()[closest]]]))
+    return _joined(X.shape[0], *np.concatenate(edges, axis=1))
 
 
 def checked_graph(graph: Any, n_items: int, name: str) -> Graph:
@@ -87,6 +84,14 @@ def checked_graph(graph: Any, n_items: int, name: str) -> Graph:
             f"{name} is {graph.shape[0]} × {graph.shape[1]} for {n_items} items; a graph has a row and a column for each."
         )
     return graph
+
+
+def _members(y: NDArray[Any]) -> list[NDArray[np.intp]]:
+    """The labelled items of each class."""
+    labelled = np.flatnonzero(y >= 0)
+    _, classes = np.unique(y[labelled], return_inverse=True)
+    ordered = labelled[np.argsort(classes, kind="stable")]
+    return np.split(ordered, np.cumsum(np.bincount(classes))[:-1]) if len(labelled) else []
 
 
 def _joined(

@@ -103,6 +103,10 @@ class View:
 def _rows_on(name: str, rows: NDArray[Any], found: int, size: int) -> NDArray[np.intp]:
     """Positions of a view's rows on the items' axis, from positions or a mask."""
     if rows.dtype == bool:
+        if len(rows) != size:
+            raise SourceError(
+                f"view {name!r} has a mask over {len(rows):,} items, and there are {size:,}; say of each whether the view has it."
+            )
         rows = np.flatnonzero(rows)
     if (
         len(rows) != found

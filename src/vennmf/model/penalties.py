@@ -273,15 +273,9 @@ class LabelScatter:
         return len(self.y)
 
     def _means(self, part: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Labelled rows, class of each, class means, class sizes and the mean of all labelled rows."""
-        labelled = np.flatnonzero(self.y >= 0)
-        _, classes = np.unique(self.y[labelled], return_inverse=True)
-        sizes = np.bincount(classes)
-        onto = sp.csr_array(
-            (np.ones(len(labelled)), (classes, np.arange(len(labelled)))), shape=(len(sizes), len(labelled))
-        )
-        sums = onto @ part[labelled].astype(np.float64)
-        return labelled, classes, sums / sizes[:, None], sizes, sums.sum(axis=0) / max(len(labelled), 1)
+        """What :func:`class_means` gives, and the mean of all labelled rows."""
+        labelled, classes, means, sizes = class_means(self.y, part)
+        return labelled, classes, means, sizes, sizes @ means / max(len(labelled), 1)
 
     def value(self, F: Array, layout: Layout) -> float:
         if not (self.y >= 0).any():
@@ -322,35 +316,38 @@ class LabelScatter:
 class WithinScatter:
     r"""Labelled entities lie close to their class's mean: the within-class scatter, each class weighted.
 
-    .. math:: \tfrac{\beta}{2} \sum_c \Bigl(1 - \frac{n_c}{n}\Bigr) \sum_{y_i = c} \lVert F_i - \bar F_c \rVert^2
+    .. math:: \tfrac{\beta}{2} \sum_c s_c \sum_{y_i = c} \lVert F_i - \bar F_c \rVert^2
         = \tfrac{\beta}{2} \operatorname{tr} F_l^\top L^a F_l
 
-    the within-class half of MCL's label term alone, which is what makes GNMF semi-supervised. The scatter around any point
-    bounds that around the mean, so the form is curvature :math:`\beta(1 - n_c/n)` and cross that times the current mean.
+    the Laplacian of the graph that joins all labelled entities of a class, whose edges are never made. ``pairs="shares"``: an
+    edge weighs 1/n_c − 1/n, so that s_c = 1 − n_c/n; the within-class half of MCL's label term, which is also what makes GNMF
+    semi-supervised. ``pairs="ones"``: an edge weighs 1, so that s_c = n_c, as in N2S2L. The scatter around any point bounds that
+    around the mean, so the form is curvature :math:`\beta s_c` and cross that times the current mean.
     """
 
     y: Any
     weight: float
     on: str = "encodings"
     blocks: tuple[str, ...] | None = None
+    pairs: str = "shares"
     holds_for_new_items: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _checked(self.weight, "WithinScatter")
+        if self.pairs not in ("shares", "ones"):
+            raise ModelError(f"WithinScatter has pairs={self.pairs!r}; 'shares' or 'ones' was expected.")
         object.__setattr__(self, "y", np.asarray(self.y))
 
     @property
     def n_entities(self) -> int:
         return len(self.y)
 
-    def _pulls(self, F: Array) -> tuple[Array, Array]:
-        """β (1 − n_c/n) and the class mean for each row, zero where it has no label."""
-        strength, target = np.zeros(len(F)), np.zeros(F.shape)
-        known = self.y >= 0
-        for c in np.unique(self.y[known]):
-            rows = self.y == c
-            strength[rows] = self.weight * (1 - rows.sum() / known.sum())
-            target[rows] = F[rows].mean(axis=0, dtype=np.float64)
+    def _pulls(self, part: Array) -> tuple[Array, Array]:
+        """β s_c and the class mean for each row, zero where it has no label."""
+        strength, target = np.zeros(len(part)), np.zeros(part.shape)
+        labelled, classes, means, sizes = class_means(self.y, part)
+        share = sizes if self.pairs == "ones" else 1 - sizes / max(len(labelled), 1)
+        strength[labelled], target[labelled] = self.weight * share[classes], means[classes]
         return strength, target
 
     def value(self, F: Array, layout: Layout) -> float:
@@ -363,6 +360,14 @@ class WithinScatter:
         strength, target = self._pulls(F[:, columns])
         form.cross[:, columns] += (strength[:, None] * target).astype(F.dtype)
         form.add_curvature(strength.astype(F.dtype), columns)
+
+    def add_rule(self, form: Form, F: Array, layout: Layout) -> None:
+        """β D F pushes and β W F pulls; MCL's (6) joins an entity to itself too, N2S2L's graph does not."""
+        columns = layout.columns(self.blocks)
+        part = F[:, columns]
+        strength, target = self._pulls(part)
+        itself = self.weight * (self.y >= 0)[:, None] * part if self.pairs == "ones" else 0.0
+        form.add_rule(strength[:, None] * part - itself, np.maximum(strength[:, None] * target - itself, 0), columns)
 
     def latex(self) -> str:
         return rf"\tfrac{{{self.weight:g}}}{{2}} \operatorname{{tr}} S_w({_letter(self.on)})"
@@ -379,6 +384,17 @@ def described(penalty: Any) -> str:
             size = " × ".join(map(str, value.shape)) if hasattr(value, "shape") else ""
             parts.append(f"{each.name}={size or repr(value)}")
     return f"{type(penalty).__name__}({', '.join(parts)})"
+
+
+def class_means(y: Array, part: Array) -> tuple[Array, Array, Array, Array]:
+    """Labelled rows, the class of each, class means and class sizes."""
+    labelled = np.flatnonzero(y >= 0)
+    _, classes = np.unique(y[labelled], return_inverse=True)
+    sizes = np.bincount(classes)
+    onto = sp.csr_array(
+        (np.ones(len(labelled)), (classes, np.arange(len(labelled)))), shape=(len(sizes), len(labelled))
+    )
+    return labelled, classes, (onto @ part[labelled].astype(np.float64)) / sizes[:, None], sizes
 
 
 def _letter(on: str) -> str:

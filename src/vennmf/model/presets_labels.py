@@ -61,6 +61,7 @@ def n2s2l(
     *,
     alpha: float = 10.0,
     beta: float = 1.0,
+    y: Any = None,
     within: Any = None,
     between: Any = None,
     smooth: Any = None,
@@ -71,7 +72,7 @@ def n2s2l(
         + \tfrac12 \operatorname{tr} V_1^\top (\alpha L + \beta L^s) V_1 + \tfrac{\alpha}{2} \operatorname{tr} V_2^\top L^p V_2,
         \qquad U, V \ge 0,\; \lVert u_j \rVert = 1
 
-    with L of ``within``, L^p of ``between`` and L^s of ``smooth``. The paper's sums over i ≠ j count each pair twice and it
+    with L of ``within``, or without it of all pairs of one class by ``y``; L^p of ``between`` and L^s of ``smooth``. The paper's sums over i ≠ j count each pair twice and it
     drops that factor into α and β; here, as in its (10) and (12), α and β multiply traces of Laplacians.
     """
     (view,) = views.values()
@@ -81,6 +82,8 @@ def n2s2l(
     penalties: list[Penalty] = []
     if alpha and within is not None:
         penalties.append(GraphSmooth(within, alpha, blocks=(DISCRIMINATIVE,)))
+    elif alpha and y is not None:
+        penalties.append(WithinScatter(y, alpha, blocks=(DISCRIMINATIVE,), pairs="ones"))
     if beta and smooth is not None:
         penalties.append(GraphSmooth(smooth, beta, blocks=(DISCRIMINATIVE,)))
     if alpha and between is not None and len(blocks) == 2:

@@ -182,9 +182,10 @@ class Loop:
         F, n = work[axis], self.n_sweeps[axis] if sweep is self.sweep else 1
         form = self.problem.form(axis, work, data, by_rule=sweep in RULES)
         held = None if form.frozen is None else F[:, form.frozen]
-        violation = sweep(F, form, n if form.pull is None else 1)
-        for _ in range(n - 1 if form.pull is not None else 0):  # push and pull are those of the current factor
-            sweep(F, self.problem.form(axis, work, data, by_rule=True), 1)
+        renewed = form.pull is not None or bool(form.bends)  # what graphs add holds at the current factor
+        violation = sweep(F, form, 1 if renewed else n)
+        for _ in range(n - 1 if renewed else 0):
+            sweep(F, self.problem.form(axis, work, data, by_rule=sweep in RULES), 1)
         if form.frozen is not None:
             F[:, form.frozen] = held
         return violation, form.upper
@@ -205,12 +206,14 @@ class Loop:
         problem = self.problem
         undo = {name: 1 / scale for name, scale in scales.items()}
         problem.rescale(work, undo)
-        data = {axis: problem.data_form(axis, work) for axis in problem.model.column_axes}
-        target = {axis: work[axis] for axis in data}
+        target = {axis: work[axis] for axis in problem.model.column_axes}
+        data: dict[str, DataForm] = {}
         for fraction in DAMPING:
             trial = {axis: F.copy() for axis, F in work.items()}
             for axis, F in target.items():
                 trial[axis] = self.accepted[axis] + F.dtype.type(fraction) * (F - self.accepted[axis])
+            if not data or any(loss.modes for loss in problem.model.losses):  # a tensor's depends on its other modes
+                data = {axis: problem.data_form(axis, trial) for axis in problem.model.last_axes}
             outcome, _ = self._normalised(trial, data)
             if outcome.objective <= before:
                 return outcome

@@ -171,7 +171,7 @@ class Problem:
         mine = model.layouts[axis]
         halves, found = np.zeros((2, mine.width)), False
         for other in model.axes:
-            if not model.penalties_on(other) or self._is_another_mode(other, axis):
+            if not model.penalties_on(other) or other in self._other_modes(axis):
                 continue
             radial = self._radial(other, factors[other], by_rule)
             theirs = model.layouts[other].slices()
@@ -181,16 +181,17 @@ class Problem:
                     found = True
         if not found:
             return None
+        for mode in self._other_modes(axis):  # as Π Q_p of (54): 1 until a mode is swept, then its norms
+            halves *= column_norms(factors[mode])
         if not by_rule:
             total = halves[0] - halves[1]
             halves = np.stack([np.maximum(total, 0), np.maximum(-total, 0)])
         return halves[0], halves[1]
 
-    def _is_another_mode(self, other: str, axis: str) -> bool:
-        """Whether two column axes are of one tensor, so that each has a norm of its own."""
-        return other != axis and any(
-            other in loss.column_axes and axis in loss.column_axes for loss in self.model.losses
-        )
+    def _other_modes(self, axis: str) -> list[str]:
+        """The other column axes of the tensor that a column axis is a mode of; each has a norm of its own."""
+        of_one = [loss.column_axes for loss in self.model.losses if axis in loss.column_axes]
+        return [other for axes in of_one for other in axes if other != axis]
 
     def _radial(self, axis: str, F: Array, by_rule: bool) -> Array:
         """Two nonnegative halves of <F_j, gradient of the penalties at F_j> for each column of one axis."""
