@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from vennmf.model.affinity import normalised_laplacian
 from vennmf.model.unified_space import Features, UnifiedSpace
 from vennmf.solvers import Options
 from vennmf.solvers.manifold import CentredStiefel, Point, QuasiNewton, descend, orthonormal
@@ -114,22 +115,44 @@ def test_batches_never_raise_what_they_report_and_reach_what_all_images_reach() 
     assert parts.objective == pytest.approx(whole.objective, rel=1e-3)
 
 
-def test_the_papers_rule_steps_along_the_gradient_of_its_lagrangian() -> None:
-    _problem, space, _, _ = planted(centred=False, gamma=0.01)
-    rule = PaperRule(orthogonality=0.7, centring=0.3)
+def test_the_papers_gradients_are_the_finite_differences_of_its_lagrangian() -> None:
+    """Eqs. (20) and (21) against eq. (19), all terms together."""
+    problem, space, _, _ = planted(n=30, centred=False, gamma=0.05)
     rng = np.random.default_rng(0)
+    linked = [
+        normalised_laplacian(sp.csr_array(np.triu(S, 1) + np.triu(S, 1).T))
+        for S in map(rng.random, [(30, 30), (15, 15)])
+    ]
+    problem = UnifiedSpace.of(problem.X, problem.Y, *linked, alpha=0.6, beta=0.4, gamma=0.05, sigma=problem.sigma)
+    rule = PaperRule(orthogonality=0.7, centring=0.3)
     A, U = rng.random((8, 3)), rng.random((15, 3))
-    _, gradient_A, gradient_U = rule.penalties(A, U, space.s)
-    for F, gradient in ((A, gradient_A), (U, np.array(gradient_U))):
+
+    def lagrangian() -> float:
+        return problem.terms(A, U).objective + sum(rule.penalties(A, U, space.s)[0].values())
+
+    evaluation = problem.evaluate(A, U)
+    _, more_A, more_U = rule.penalties(A, U, space.s)
+    for F, gradient in ((A, evaluation.gradient_A + more_A), (U, evaluation.gradient_U + more_U)):
         measured = np.zeros_like(F)
         for at in np.ndindex(F.shape):
             kept = F[at]
             F[at] = kept + 1e-5
-            above = sum(rule.penalties(A, U, space.s)[0].values())
+            above = lagrangian()
             F[at] = kept - 1e-5
-            measured[at] = (above - sum(rule.penalties(A, U, space.s)[0].values())) / 2e-5
+            measured[at] = (above - lagrangian()) / 2e-5
             F[at] = kept
         np.testing.assert_allclose(gradient, measured, rtol=1e-6, atol=1e-6)
+
+
+def test_the_papers_rule_takes_a_fixed_step_against_the_gradient() -> None:
+    problem, space, _, _ = planted(gamma=0.01)
+    start, rule = start_of(problem, space), PaperRule(step=1e-4)
+    A, U = start.A, space.tags(start)
+    evaluation = problem.evaluate(A, U)
+    _, more_A, more_U = rule.penalties(A, U, space.s)
+    found = descend_by_paper(problem, space, start, Options(max_iter=2, tol=0), rule)
+    np.testing.assert_allclose(found.A, A - 1e-4 * (evaluation.gradient_A + more_A), atol=1e-14)
+    np.testing.assert_allclose(found.U, U - 1e-4 * (evaluation.gradient_U + more_U), atol=1e-14)
 
 
 def test_the_manifold_reaches_a_better_objective_than_the_papers_rule() -> None:

@@ -109,8 +109,10 @@ class PJMF(UnifiedSpaceAnswers, ClassNamePrefixFeaturesOutMixin, FactorModel):  
         scaling learnt.
     history_ : dict of equally long arrays
         iteration, seconds, objective, fit, distance, image_graph, tag_graph, violation (norm of the gradient on the
-        manifold), orthonormality_error (largest entry of AᵀA - I), centring_error. The objective never rises; only
-        ``solver="paper"`` gives no such promise: its objective is the Lagrangian (19) and it returns the lowest point met.
+        manifold), orthonormality_error (largest entry of AᵀA - I), centring_error (largest entry of Σ u + Aᵀ Σ x), both
+        of the points in float64 between which the descent moves; float32 features get float32 attributes, which are these
+        points rounded. The objective never rises; only ``solver="paper"`` gives no such promise: its objective is the
+        Lagrangian (19) and it returns the lowest point met.
     n_iter_, stop_reason_, objective_, violation_
         How the fit went. ``stop_reason_`` is one of converged, small_change, max_iter, time_limit, callback, interrupted,
         no_decrease.
