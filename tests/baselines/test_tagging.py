@@ -18,7 +18,8 @@ from vennmf.baselines import (
     OriginalTags,
     TagRegression,
 )
-from vennmf.baselines.tagging import shrink_singular_values, sparse_reconstruction
+from vennmf.baselines.tag_matrix import shrink_singular_values
+from vennmf.baselines.tagging import sparse_reconstruction
 from vennmf.errors import ParameterError
 from vennmf.model.affinity import graph_of_neighbors, image_graph, mean_distance, normalised_laplacian, tag_graph
 from vennmf.model.unified_space import Features

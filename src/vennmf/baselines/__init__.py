@@ -3,17 +3,8 @@
 from vennmf.baselines.discriminant import MarginalFisher
 from vennmf.baselines.factorisation import GNMF, LNMF, SULF, ConcatNMF, MultiNMF
 from vennmf.baselines.graphs import HarmonicFields
-from vennmf.baselines.tagging import (
-    CCPMF,
-    LRES,
-    MPMF,
-    TWTV,
-    NearestImages,
-    NeighborVoting,
-    OriginalTags,
-    TagBaseline,
-    TagRegression,
-)
+from vennmf.baselines.tag_matrix import CCPMF, LRES, MPMF, TWTV
+from vennmf.baselines.tagging import NearestImages, NeighborVoting, OriginalTags, TagBaseline, TagRegression
 
 __all__ = [
     "CCPMF",
