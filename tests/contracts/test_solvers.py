@@ -93,13 +93,19 @@ def test_the_reported_objective_never_rises_and_is_the_true_one(solver, pattern,
 
 @pytest.mark.parametrize("solver", SWEEPS)
 @pytest.mark.parametrize(("pattern", "penalty"), CASES)
-def test_columns_have_unit_norm_unless_a_penalty_fixes_the_scale(solver, pattern, penalty):
+def test_every_reported_step_is_at_unit_norm_and_reports_its_own_objective(solver, pattern, penalty):
+    """A run of n iterations ends where a longer one stood after n: extrapolated, damped, revived or not."""
     problem = problem_of(pattern, penalty)
-    solution = solve(problem, solver, options=Options(max_iter=7, min_change=0.0))
-    if problem.model.has_unit_norm:
-        np.testing.assert_allclose(np.linalg.norm(solution.factors["features"], axis=0), 1, rtol=1e-12)
-    else:
-        assert max(F.max() for axis, F in solution.factors.items() if axis.startswith("items")) <= 1 + 1e-12
+    for n in range(1, 16):
+        solution = solve(problem, solver, options=Options(max_iter=n, tol=0, min_change=-1))
+        last = solution.steps[-1]
+        assert problem.objective(solution.factors) == pytest.approx(last.objective, rel=1e-9)
+        assert last.fit + sum(last.penalties.values()) == pytest.approx(last.objective, rel=1e-12)
+        assert all(np.isfinite(F).all() and F.min() >= 0 for F in solution.factors.values())
+        if problem.model.has_unit_norm:
+            np.testing.assert_allclose(np.linalg.norm(solution.factors["features"], axis=0), 1, rtol=1e-12)
+        else:
+            assert max(F.max() for axis, F in solution.factors.items() if axis.startswith("items")) <= 1 + 1e-12
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,9 @@ from vennmf.solvers import Options, Problem, Solution, Step, minimise
 ONE_SOURCE = "data"
 """The name of the only source where a plain matrix is given."""
 
+CALLER = 6
+"""How many calls lie between a warning and the line that called ``fit``: _warn, _minimise, _fit, fit, scikit-learn's wrapper."""
+
 ADVICE = {
     "max_iter": "raise max_iter, or tol if this is near enough",
     "time_limit": "raise time_limit, or tol if this is near enough",
@@ -116,7 +119,7 @@ class FactorModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # typ
                 f"{last.violation:.2e} of {first.violation:.2e} at first, tol={self.tol:g}, objective {last.objective:.6g}; "
                 f"{ADVICE[solution.stop_reason]}.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=CALLER,
             )
         if solution.dead:
             found = ", ".join(f"{len(numbers)} of block {name!r}" for name, numbers in solution.dead.items())
@@ -124,7 +127,7 @@ class FactorModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # typ
                 f"{type(self).__name__} left components unused that could not be revived: {found}. The data or the "
                 "penalties support fewer; lower n_components or the penalties, or try another random_state.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=CALLER,
             )
 
     # ---------------------------------------------------------------- scikit-learn

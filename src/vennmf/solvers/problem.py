@@ -105,7 +105,7 @@ class Problem:
                 if columns_side:
                     sizes = [self.sizes[a] for a in loss.column_axes]
                     product = products.contracted(product, sizes, loss.column_axes.index(axis), columns_side)
-            gram, part = Frobenius.form(product, gram, self.weights[loss.view])
+            gram, part = loss.form(product, gram, self.weights[loss.view])
             rows = view.rows if on_rows else None
             grams.append((rows, _spread(gram, columns, width)))
             if cross is None and columns is None and rows is None:
