@@ -302,6 +302,14 @@ def test_stop_reasons(two_sources):
     assert vn.JSNMF(4, 2, tol=0, min_change=0.1, random_state=0).fit(two_sources).stop_reason_ == "small_change"
 
 
+@pytest.mark.parametrize("method", ["fit", "fit_transform"])
+def test_a_warning_points_at_the_line_that_called_fit(method, two_sources):
+    fit = getattr(vn.JSNMF(4, 2, max_iter=3, random_state=0), method)
+    with pytest.warns(vn.ConvergenceWarning) as caught:
+        fit(two_sources)
+    assert {warning.filename for warning in caught} == {__file__}
+
+
 def test_callbacks_log_and_stop(two_sources, tmp_path):
     log = tmp_path / "fit.jsonl"
     model = vn.JSNMF(4, 2, random_state=0).set_callbacks(

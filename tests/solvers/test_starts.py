@@ -150,3 +150,13 @@ def test_singular_pairs_need_views_that_share_one_axis():
         initialise(problem, "nndsvd", rng())
     for init in ("random", "means"):
         assert np.all(np.diff(minimise(problem, init=init, options=FEW, rng=rng()).history()["objective"]) <= 0)
+
+
+def test_a_fit_that_arrives_with_its_last_folding_in_says_converged():
+    problem = problem_of("shared and private")
+    long = minimise(problem, options=Options(max_iter=500, tol=1e-4, min_change=0), rng=rng())
+    assert long.stop_reason == "converged"
+    for n in range(1, long.n_iter):
+        short = minimise(problem, options=Options(max_iter=n, tol=1e-4, min_change=0), rng=rng())
+        arrived = short.steps[-1].violation <= 1e-4 * short.first_violation
+        assert short.stop_reason == ("converged" if arrived else "max_iter")

@@ -112,11 +112,11 @@ class FactorModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # typ
         return report
 
     def _warn(self, solution: Solution) -> None:
-        first, last = solution.steps[0], solution.steps[-1]
+        last = solution.steps[-1]
         if solution.stop_reason in ADVICE:
             warnings.warn(
                 f"{type(self).__name__} stopped by {solution.stop_reason} after {solution.n_iter} iterations: violation "
-                f"{last.violation:.2e} of {first.violation:.2e} at first, tol={self.tol:g}, objective {last.objective:.6g}; "
+                f"{last.violation:.2e} of {solution.first_violation:.2e} at first, tol={self.tol:g}, objective {last.objective:.6g}; "
                 f"{ADVICE[solution.stop_reason]}.",
                 ConvergenceWarning,
                 stacklevel=CALLER,

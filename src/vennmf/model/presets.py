@@ -50,7 +50,7 @@ def shared_and_private(
 def jsnmf(
     views: ViewSet,
     n_components: int | Mapping[str, int],
-    n_shared: int,
+    n_shared: int | None,
     weights: dict[str, float] | None = None,
 ) -> Model:
     """Joint shared NMF (Gupta et al., KDD 2010)."""
@@ -60,7 +60,7 @@ def jsnmf(
 def rjsnmf(
     views: ViewSet,
     n_components: int | Mapping[str, int],
-    n_shared: int,
+    n_shared: int | None,
     orthogonality: float = 100.0,
     weights: dict[str, float] | None = None,
 ) -> Model:

@@ -110,7 +110,11 @@ class Loop:
                 if found:
                     reason = found
                     break
-        return Solution(self.accepted, tuple(self.steps), reason, self.reviver.dead(self.accepted))
+        dead = self.reviver.dead(self.accepted)
+        return Solution(self.accepted, tuple(self.steps), reason, dead, self._first_violation())
+
+    def _first_violation(self) -> float:
+        return min(step.violation for step in self.steps[: self.options.warm_start + 1])
 
     def _reason(self, seconds: float, interrupted: bool, stop: bool) -> str | None:
         """Why to stop now, if there is a reason."""
@@ -119,8 +123,7 @@ class Loop:
             return "interrupted"
         if stop:
             return "callback"
-        first = min(step.violation for step in steps[: options.warm_start + 1])
-        if len(steps) > options.warm_start and steps[-1].violation <= options.tol * first:
+        if len(steps) > options.warm_start and steps[-1].violation <= options.tol * self._first_violation():
             return "converged"
         recent = [step.objective for step in steps[-PATIENCE - 1 :]]
         settled = len(steps) > options.warm_start + PATIENCE

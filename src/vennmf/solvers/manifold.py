@@ -65,6 +65,10 @@ class ManifoldSolution:
     def n_iter(self) -> int:
         return self.steps[-1].iteration
 
+    @property
+    def first_violation(self) -> float:
+        return self.steps[0].violation
+
     def history(self) -> dict[str, Array]:
         """The steps as equally long arrays: iteration, seconds, objective, fit, each penalty, violation, both faults."""
         columns = {

@@ -66,7 +66,7 @@ def minimise(
                 ended = solution.stop_reason
                 break
         assert best is not None
-        return polished(problem, replace(best, stop_reason=ended or best.stop_reason))
+        return polished(problem, replace(best, stop_reason=ended or best.stop_reason), options.tol)
 
 
 def _from_relaxed(
@@ -88,8 +88,11 @@ def _from_relaxed(
     return Loop(problem, ahead.factors, SWEEPS["cd"], replace(options, warm_start=0), rng).run(on_step, started=started)
 
 
-def polished(problem: Problem, solution: Solution) -> Solution:
-    """Fold every item in exactly on the final columns, so that fitted encodings are what ``transform`` gives."""
+def polished(problem: Problem, solution: Solution, tol: float) -> Solution:
+    """Fold every item in exactly on the final columns, so that fitted encodings are what ``transform`` gives.
+
+    That may be what was missing to convergence when the iterations ended.
+    """
     factors = dict(solution.factors)
     for axis in problem.model.row_axes:
         if all(getattr(penalty, "holds_for_new_items", True) for penalty in problem.model.penalties_on(axis)):
@@ -106,7 +109,9 @@ def polished(problem: Problem, solution: Solution) -> Solution:
         penalties=penalties,
         violation=problem.violation(factors),
     )
-    return Solution(factors, (*solution.steps[:-1], last), solution.stop_reason, solution.dead)
+    arrived = solution.stop_reason == "max_iter" and last.violation <= tol * solution.first_violation
+    reason = "converged" if arrived else solution.stop_reason
+    return replace(solution, factors=factors, steps=(*solution.steps[:-1], last), stop_reason=reason)
 
 
 def fold_in(F: Array, form: Form, max_sweeps: int = 1000) -> None:

@@ -31,6 +31,8 @@ class Solution:
     stop_reason: str
     dead: dict[str, list[int]]
     """Components by block that carry nothing after every attempt to revive them."""
+    first_violation: float
+    """What the tolerance is a fraction of: the least violation met up to the end of the warm start."""
 
     @property
     def objective(self) -> float:
