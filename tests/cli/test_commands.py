@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -237,8 +238,25 @@ def test_a_dry_run_forecasts_and_writes_nothing(files, tmp_path, vennmf):
     given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags"]
     code, out, _ = vennmf("fit", *given, "--n-components", 3, "--n-shared", 2, "--dry-run", "--json")
     assert code == 0
-    assert {row["what"] for row in rows(out)} >= {"data", "memory of the fit", "an iteration"}
+    assert {row["what"] for row in rows(out)} >= {"data", "data and fit at its peak", "an iteration"}
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore::vennmf.ConvergenceWarning")
+@pytest.mark.parametrize("n_init", [1, 3])
+def test_a_forecast_of_memory_is_met_within_a_fifth(n_init):
+    from vennmf.cli.forecast import probe
+
+    rng = np.random.default_rng(0)
+    X, Y = (sp.random_array((n, 500), density=0.02, rng=rng, format="csr", dtype=np.float32) for n in (6000, 4000))
+    views = vn.ViewSet.of({"x": X, "y": Y})
+    model = vn.RJSNMF(20, 10, n_init=n_init, max_iter=15, tol=0, min_change=0, random_state=0)
+    forecast = probe(model, views).peak + views.nbytes
+    tracemalloc.start()
+    model.fit(views)
+    met = tracemalloc.get_traced_memory()[1] + views.nbytes
+    tracemalloc.stop()
+    assert forecast == pytest.approx(met, rel=0.2)
 
 
 def test_ranks_are_suggested_with_a_reason(files, tmp_path, vennmf):

@@ -127,7 +127,10 @@ def fit(
     if init:
         command.write_recipe(flags)
     elif dry_run:
-        command.forecast(flags, form)
+        from vennmf.cli.forecast import forecast
+
+        given = flags.merged()
+        forecast(given, command.load(given), form)
     else:
         command.fit(flags, form)
 

@@ -133,7 +133,7 @@ def _topics(story: Story, model: Any, screen: _Screen) -> None:
         own = sizes[sizes["block"] == source].sort_values("share", ascending=False)
         columns.append(
             [
-                f"{_percent(share):>4}  {_cut(words, screen.room(18) // 2)}"
+                f"{_percent(share):>4}  {_whole_words(words, screen.room(18) // 2)}"
                 for share, words in zip(own["share"], own["words"], strict=True)
             ]
         )
@@ -148,7 +148,7 @@ def _search(story: Story, model: Any, views: Any, screen: _Screen) -> None:
         hits = search(query, top=5)
         screen.text(f"search({query!r})")
         rows = [
-            (f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), screen.room(50)), _why(hit))
+            (f"{hit.score:.2f}", hit.source, _cut(str(hit.metadata.get("title", hit.item)), screen.room(47)), _why(hit))
             for hit in hits
         ]
         screen.table([("score", RIGHT), ("outlet", {}), ("article", WHOLE), ("carried by", WHOLE)], rows)
@@ -188,7 +188,11 @@ def _clusters(story: Story, model: Any, views: Any, screen: _Screen) -> None:
             names, counts = np.unique(inside, return_counts=True)
             main = names[counts.argmax()]
             rows.append(
-                (str(len(inside)), _cut(" ".join(words), screen.room(44)), f"{main} {counts.max() / len(inside):.0%}")
+                (
+                    str(len(inside)),
+                    _whole_words(" ".join(words), screen.room(40)),
+                    f"{main} {counts.max() / len(inside):.0%}",
+                )
             )
     rows.sort(key=lambda row: -int(row[0]))
     screen.text(f"{story.titles[source][0].upper()}{story.titles[source][1:]}, {k} clusters, beside its own sections:")
@@ -226,15 +230,35 @@ def _against_sections(story: Story, views: Any, source: str, labels: Any, k: int
 
 
 def _farewell(screen: _Screen, seconds: float) -> None:
+    vennmf = _command()
     screen.step(6, "Now yours")
     screen.text(
-        "vennmf fit mine.toml --init --source a=a.csv --source b=b.jsonl   [dim]# writes a recipe[/dim]\n"
-        "vennmf fit mine.toml\n"
-        "vennmf topics a-b.venn\n"
-        'vennmf search a-b.venn "some words"'
+        "Two or more files with a column of text or of tags are enough. The first line looks at them and writes a "
+        "recipe; the second fits it:"
     )
     screen.console.print()
-    screen.text(f"[dim]The story took {seconds:.0f} s.[/dim]")
+    screen.text(
+        f"{vennmf} fit mine.toml --init -s a=a.csv -s b=b.jsonl\n"
+        f"{vennmf} fit mine.toml\n"
+        f"{vennmf} topics a-b.venn\n"
+        f'{vennmf} search a-b.venn "some words"\n'
+        f"{vennmf} report a-b.venn -o a-b.html"
+    )
+    screen.console.print()
+    screen.text(f"[dim]The story took {seconds:.0f} s. {vennmf} --help names the rest; docs/ explains it.[/dim]")
+
+
+def _command() -> str:
+    """How the command is called from here: by its name, or by its path where the shell would not find it."""
+    import os
+    import shutil
+    import sys
+    from pathlib import Path
+
+    asked = Path(sys.argv[0])
+    if asked.name != "vennmf" or shutil.which("vennmf"):
+        return "vennmf"
+    return os.path.relpath(asked) if asked.is_relative_to(Path.cwd()) or not asked.is_absolute() else str(asked)
 
 
 WHOLE = {"no_wrap": True}
@@ -243,6 +267,14 @@ RIGHT = {"justify": "right", "no_wrap": True}
 
 def _percent(share: float) -> str:
     return f"{share:.0%}"
+
+
+def _whole_words(text: str, width: int) -> str:
+    """As many words as there is room for."""
+    words = text.split()
+    while len(words) > 1 and len(" ".join(words)) > width:
+        words.pop()
+    return " ".join(words)
 
 
 def _cut(text: str, width: int) -> str:

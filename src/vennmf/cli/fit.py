@@ -19,9 +19,6 @@ from vennmf.errors import ParameterError, SourceError, StorageError
 if TYPE_CHECKING:
     import pandas as pd
 
-PROBE = 4
-"""Iterations that a forecast runs."""
-
 
 @dataclass(frozen=True)
 class Flags:
@@ -146,58 +143,6 @@ def report(model: Any) -> pd.DataFrame:
 
 def _block(name: str, source: str) -> str:
     return "its own" if name == source else name
-
-
-def forecast(flags: Flags, form: Form) -> None:
-    """Time and memory from the sizes of the data and a few iterations."""
-    import pandas as pd
-
-    recipe = flags.merged()
-    estimator = recipe.estimator()
-    views = load(recipe)
-    n_features = len(next(iter(views.values())).features)
-    seconds, n_columns = _probe(estimator, views)
-    n_items = {name: view.shape[0] for name, view in views.items()}
-    width = views.dtype.itemsize
-    factors = width * (n_features * sum(n_columns["blocks"].values()) + sum(n_items[s] * n_columns[s] for s in n_items))
-    table = pd.DataFrame(
-        [
-            ("items", sum(n_items.values()), ""),
-            ("words", n_features, ""),
-            ("nonzeros", sum(view.nnz for view in views.values()), ""),
-            ("data", views.nbytes / 2**20, "MiB"),
-            ("factors", factors / 2**20, "MiB"),
-            ("memory of the fit", (views.nbytes + 4 * factors) / 2**20, "MiB"),
-            ("an iteration", seconds, "s"),
-            (
-                f"at most {estimator.max_iter * estimator.n_init} iterations",
-                seconds * estimator.max_iter * estimator.n_init,
-                "s",
-            ),
-        ],
-        columns=["what", "value", "unit"],
-        dtype=object,
-    )
-    show(table, form, "Forecast; nothing was fitted or written")
-
-
-def _probe(estimator: Any, views: Any) -> tuple[float, dict[str, Any]]:
-    """Seconds of an iteration, and the columns of each source and block."""
-    import warnings
-
-    from sklearn.base import clone
-
-    probe = clone(estimator).set_params(max_iter=PROBE, tol=0, n_init=1)
-    if hasattr(probe, "min_change"):
-        probe.set_params(min_change=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        fitted = probe.fit(views)
-        fitted = probe.fit(views)  # the first compiles
-    seconds = fitted.history_["seconds"]
-    blocks = {block.name: block.size for block in fitted.blocks_}
-    columns = {source: H.shape[1] for source, H in fitted.encodings_.items()}
-    return float((seconds[-1] - seconds[0]) / max(len(seconds) - 1, 1)), {"blocks": blocks, **columns}
 
 
 def load(recipe: Recipe) -> Any:

@@ -96,7 +96,7 @@ def _short(message: str) -> str:
     head = message.split("\nLINE 1:")[0].split("Possible ")[0].split("\n  file =")[0]
     lines = [line.strip() for line in head.splitlines() if line.strip()]
     chosen = lines[:1] if len(lines) < 3 else [lines[0], lines[-1]]
-    return "; ".join(chosen).removeprefix("Invalid Input Error: ").split(" at URL ")[0].rstrip(". ")[:300]
+    return "; ".join(chosen).removeprefix("Invalid Input Error: ").split(" at URL ")[0].rstrip(".! ")[:300]
 
 
 def _way_out(what: str) -> str:

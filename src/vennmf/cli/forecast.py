@@ -1,0 +1,70 @@
+"""``vennmf fit --dry-run``: time and memory of a fit, from a few of its iterations."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+import warnings
+from typing import Any, NamedTuple
+
+from vennmf.cli.messages import say
+from vennmf.cli.output import Form, show
+from vennmf.cli.recipe import Recipe
+
+PROBE = 4
+"""Iterations that a forecast runs."""
+
+
+class Cost(NamedTuple):
+    """Of a short fit: bytes of its factors, its largest allocation beside the data, seconds of a step and of the rest."""
+
+    factors: int
+    peak: int
+    step: float
+    rest: float
+
+
+def forecast(recipe: Recipe, views: Any, form: Form) -> None:
+    """Show what the fit of a recipe will cost; keep nothing of it."""
+    import pandas as pd
+
+    estimator = recipe.estimator()
+    say(f"running {PROBE} iterations to see what they cost")
+    cost = probe(estimator, views)
+    steps = estimator.max_iter * estimator.n_init
+    table = pd.DataFrame(
+        [
+            ("items", sum(view.shape[0] for view in views.values()), ""),
+            ("words", len(next(iter(views.values())).features), ""),
+            ("nonzeros", sum(view.nnz for view in views.values()), ""),
+            ("data", views.nbytes / 2**20, "MiB"),
+            ("factors", cost.factors / 2**20, "MiB"),
+            ("data and fit at its peak", (views.nbytes + cost.peak) / 2**20, "MiB"),
+            ("an iteration", cost.step, "s"),
+            (f"at most {steps:,} iterations", cost.rest + steps * cost.step, "s"),
+        ],
+        columns=["what", "value", "unit"],
+        dtype=object,
+    )
+    show(table, form, "Forecast; nothing was fitted or written")
+
+
+def probe(estimator: Any, views: Any) -> Cost:
+    """Fit twice for a few iterations, since the first fit may compile, and measure the second."""
+    from sklearn.base import clone
+
+    short = clone(estimator).set_params(max_iter=PROBE, tol=0, min_change=0, n_init=min(estimator.n_init, 2))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        short.fit(views)
+        tracemalloc.start()
+        begin = time.perf_counter()
+        try:
+            fitted = short.fit(views)
+            whole, peak = time.perf_counter() - begin, tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    noted = fitted.history_["seconds"]
+    step = float(noted[-1] - noted[0]) / max(len(noted) - 1, 1)
+    factors = sum(part.nbytes for part in (*fitted.components_.values(), *fitted.encodings_.values()))
+    return Cost(factors, peak, step, max(whole - short.n_init * PROBE * step, 0.0))
