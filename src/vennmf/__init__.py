@@ -18,6 +18,7 @@ _HOMES = {
     "vennmf.applications.ranks": ("suggest_ranks",),
     "vennmf.applications.tag": ("tag_items",),
     "vennmf.applications.topics": ("compare_models", "item_topics", "topic_items", "topic_sizes", "topics"),
+    "vennmf.evaluation": ("choose_sharing",),
     "vennmf.matrices": ("Axis", "View", "ViewSet"),
     "vennmf.matrices.build": ("load_sources",),
     "vennmf.sources": ("datasets",),

@@ -3,6 +3,7 @@
 from vennmf.baselines.discriminant import MarginalFisher
 from vennmf.baselines.factorisation import GNMF, LNMF, SULF, ConcatNMF, MultiNMF
 from vennmf.baselines.graphs import HarmonicFields
+from vennmf.baselines.multitask import LSSMTC
 from vennmf.baselines.tag_matrix import CCPMF, LRES, MPMF, TWTV
 from vennmf.baselines.tagging import NearestImages, NeighborVoting, OriginalTags, TagBaseline, TagRegression
 
@@ -11,6 +12,7 @@ __all__ = [
     "GNMF",
     "LNMF",
     "LRES",
+    "LSSMTC",
     "MPMF",
     "SULF",
     "TWTV",

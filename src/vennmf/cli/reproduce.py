@@ -17,28 +17,28 @@ from vennmf.errors import ParameterError, SourceError
 SCRIPTS = Path(__file__).parents[3] / "benchmarks" / "papers"
 STDERR = 2
 
-WRITES_REPORTS = "from report import"
-"""Scripts that take ``-o FOLDER`` and ``--quick`` and write their report themselves."""
-
-PRINTS = {
-    "faces": ("few_labels.py", ("faces",)),
-    "multiview": ("few_labels.py", ("multiview",)),
-    "occlusion": ("few_labels.py", ("occlusion",)),
-    "tagging": ("tagging.py", ("--splits", "1")),
+EXPERIMENTS = {
+    "tag-search": "tag_search.py",
+    "rec-talk": "rec_talk.py",
+    "bbc-cnn": "bbc_cnn.py",
+    "convergence": "convergence.py",
+    "faces": "faces.py",
+    "occlusion": "occlusion.py",
+    "tagging": "tagging_report.py",
+    "multiview": "multiview.py",
+    "toy": "toy.py",
 }
-"""Experiments that print their tables: the script and what it is given. What they print becomes the report."""
+"""Scripts in the order of the papers; each takes ``-o FOLDER`` and ``--quick`` and writes its own report."""
 
 
 def experiments(folder: Path = SCRIPTS) -> dict[str, Path]:
-    """The scripts that can be run, by name: ``rec-talk`` is ``rec_talk.py``."""
-    writing = [path for path in folder.glob("*.py") if WRITES_REPORTS in path.read_text(encoding="utf-8")]
-    found = {path.stem.replace("_", "-"): path for path in writing}
-    found |= {name: folder / script for name, (script, _) in PRINTS.items() if (folder / script).is_file()}
+    """The scripts that can be run, by name."""
+    found = {name: folder / script for name, script in EXPERIMENTS.items() if (folder / script).is_file()}
     if not found:
         raise SourceError(
             f"there are no experiments in {folder}; they are part of a checkout of the project, not of the package."
         )
-    return dict(sorted(found.items()))
+    return found
 
 
 def about(path: Path) -> str:
@@ -73,13 +73,7 @@ def reproduce(names: Sequence[str], everything: bool, quick: bool, output: Path,
 
 
 def _run(name: str, script: Path, output: Path, quick: bool) -> int:
-    """One script, in a process of its own; what it says goes to stderr, what is a report to its file."""
+    """One script, in a process of its own; what it says goes to stderr."""
     say(f"running {name}: {script.name}")
-    output = output.absolute()
-    output.mkdir(parents=True, exist_ok=True)
-    if name not in PRINTS:
-        command = [sys.executable, str(script), "-o", str(output), *(["--quick"] if quick else [])]
-        return subprocess.run(command, stdout=STDERR, check=False).returncode
-    with (output / f"{name}.md").open("w", encoding="utf-8") as report:
-        command = [sys.executable, str(script), *PRINTS[name][1]]
-        return subprocess.run(command, cwd=output, stdout=report, check=False).returncode
+    command = [sys.executable, str(script), "-o", str(output.absolute()), *(["--quick"] if quick else [])]
+    return subprocess.run(command, stdout=STDERR, check=False).returncode

@@ -31,16 +31,20 @@ from vennmf.evaluation.retrieval import (
     ranking,
 )
 from vennmf.evaluation.search import Choice, choose_weight, evaluate_search
+from vennmf.evaluation.sharing import Sharing, SharingChoice, choose_sharing
 from vennmf.evaluation.tagging import TagScores, tag_scores
 
 __all__ = [
     "Choice",
     "FTest",
     "Fold",
+    "Sharing",
+    "SharingChoice",
     "TagScores",
     "average_cluster_entropy",
     "average_precision",
     "bootstrap_interval",
+    "choose_sharing",
     "choose_weight",
     "cluster_purity",
     "clustering_accuracy",
