@@ -24,7 +24,7 @@ def points(scores: pd.DataFrame, measure: str, label: str) -> Any:
     ax.set_yticklabels(methods)
     ax.invert_yaxis()
     ax.grid(axis="x", lw=0.3)
-    legend(ax, loc="lower left")
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 
@@ -63,5 +63,5 @@ def bars(table: pd.DataFrame, *, label: str) -> Any:
         ax.bar(places, table[column], width, color=COLOURS[n % len(COLOURS)], label=str(column))
     ax.set(xticks=range(len(table)), ylabel=label)
     ax.set_xticklabels([str(name) for name in table.index], rotation=30, ha="right", fontsize=8)
-    legend(ax, loc="lower right", ncols=2)
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3)
     return ax

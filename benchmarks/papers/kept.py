@@ -13,8 +13,8 @@ import pandas as pd
 class Kept:
     """Measurements by case; without a path they are kept for this run only."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self.path = path
+    def __init__(self, path: Path | None = None, *, closed: bool = False) -> None:
+        self.path, self.closed = path, closed
         self.done: dict[Hashable, dict[str, Any]] = {}
         if path is not None and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
@@ -24,8 +24,8 @@ class Kept:
     def measure(
         self, cases: Iterable[dict[str, Any]], once: Callable[[dict[str, Any]], dict[str, Any]]
     ) -> pd.DataFrame:
-        """A row for each case: its own fields and what was measured."""
-        wanted = list(cases)
+        """A row for each case: its own fields and what was measured. Closed, it leaves out what is not there yet."""
+        wanted = [case for case in cases if not self.closed or _key(case) in self.done]
         for number, case in enumerate(wanted, 1):
             if _key(case) in self.done:
                 continue

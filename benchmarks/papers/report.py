@@ -33,6 +33,7 @@ def arguments(description: str, runs: int, quick_runs: int = 2, *, keep: bool = 
     parser.add_argument("--runs", type=int, default=runs)
     if keep:
         parser.add_argument("--keep", type=Path, help="file of finished runs, to go on from after a stop")
+        parser.add_argument("--shown", action="store_true", help="measure nothing: report what --keep has")
     chosen = parser.parse_args()
     if chosen.quick:
         chosen.runs = min(chosen.runs, quick_runs)
@@ -113,7 +114,7 @@ class Report:
 
 def _plain(arguments: list[str]) -> list[str]:
     """The command line without the places of files, which say nothing about the result."""
-    kept = list(arguments)
+    kept = [word for word in arguments if word != "--shown"]
     for flag in ("-o", "--out", "--keep"):
         if flag in kept:
             at = kept.index(flag)

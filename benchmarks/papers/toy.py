@@ -46,6 +46,7 @@ def measure(model: Any, y: Any, V: Any) -> tuple[dict[str, float], Any]:
 
 def main() -> None:
     given = arguments(__doc__ or "", runs=20)
+    report = Report("toy", "A toy of two views and two classes (paper 5, section 5.1, figure 2)", given.out)
     warnings.simplefilter("ignore")
     rows, panels = [], {}
     for seed in range(given.runs):
@@ -56,7 +57,6 @@ def main() -> None:
             rows.append({"model": name, "seed": seed, **row})
             panels.setdefault(name, learnt)
     scores = pd.DataFrame(rows)
-    report = Report("toy", "A toy of two views and two classes (paper 5, section 5.1, figure 2)", given.out)
     describe(report, given.runs)
     cells = {
         name: {head: spread(part[key]) for key, head in HEADS.items()}
