@@ -5,10 +5,10 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from sklearn.decomposition import NMF
-from sklearn.semi_supervised import LabelPropagation
+from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import vennmf as vn
-from vennmf.baselines import GNMF, LNMF, SULF, ConcatNMF, HarmonicFields, MarginalFisher, MultiNMF
+from vennmf.baselines import GNMF, LNMF, SULF, BestViewNMF, ConcatNMF, HarmonicFields, MarginalFisher, MultiNMF
 from vennmf.matrices.graphs import between_class_graph, neighbour_graph, same_class_graph
 
 pytestmark = pytest.mark.filterwarnings("ignore::vennmf.errors.ConvergenceWarning")
@@ -60,25 +60,54 @@ def test_supervised_gnmf_has_the_within_class_graph():
     assert model.objective_ == pytest.approx(errors(model, X) + 0.15 * within, rel=1e-6)
 
 
-def test_sulf_factorises_the_labels_too():
+def test_sulfs_objective_is_its_formula():
     X = views()
-    model = SULF(4, strength=2.0, random_state=0, max_iter=500).fit(X, LABELS)
+    model = SULF(4, strength=2.0, ridge=0.3, random_state=0, max_iter=500).fit(X, LABELS)
     known = LABELS >= 0
-    ones = np.eye(3)[LABELS[known]]
-    V = model.encodings_[known]
-    labels = np.sum((ones - V @ np.linalg.lstsq(V, ones, rcond=None)[0]) ** 2)  # at most the fit with W >= 0
-    assert errors(model, X) + labels - 1e-6 <= model.objective_ <= 0.5 * sum(np.sum(M**2) for M in X.values()) + 12
+    labels = np.sum((np.eye(3)[LABELS[known]] - model.encodings_[known] @ model.label_components_) ** 2)
+    ridge = 0.15 * np.sum(model.encodings_**2)
+    assert model.objective_ == pytest.approx(errors(model, X) + labels + ridge, rel=1e-6)
+    assert labels < 12 / 4  # a quarter of what leaving the labels alone would cost
     with pytest.raises(vn.ParameterError, match="keeps for the labels"):
         SULF(2).fit({"labels": X["a"]}, LABELS)
 
 
+def test_the_best_view_is_that_whose_encodings_tell_the_labelled_items_apart():
+    X = views() | {"noise": np.random.default_rng(1).random((30, 9))}
+    del X["a"]
+    model = BestViewNMF(3, random_state=0).fit(X, LABELS)
+    assert model.view_ == "b"
+    assert model.accuracies_["b"] > model.accuracies_["noise"]
+    alone = ConcatNMF(3, random_state=0).fit({"b": X["b"]})
+    np.testing.assert_array_equal(model.encodings_, alone.encodings_)
+    np.testing.assert_array_equal(model.transform(X), alone.transform({"b": X["b"]}))
+    with pytest.raises(vn.ParameterError, match="at least 2 are needed"):
+        BestViewNMF(3).fit(X, np.full(30, -1))
+    with pytest.raises(vn.ParameterError, match="the best view, 'b', is missing"):
+        model.transform({"noise": X["noise"]})
+
+
 @pytest.mark.parametrize("consensus", [0.01, 1.0, 100.0])
-def test_multinmf_descends_and_views_agree_more_where_the_consensus_weighs_more(consensus):
-    model = MultiNMF(3, consensus=consensus, random_state=0).fit(views())
+def test_multinmfs_objective_is_its_formula_and_never_rises(consensus):
+    X = views()
+    model = MultiNMF(3, consensus=consensus, random_state=0).fit(X)
     assert np.all(np.diff(model.objectives_) <= 1e-12)
-    for name, B in model.components_.items():
-        assert B.sum(axis=1) == pytest.approx(np.ones(3)), name
+    total = 0.0
+    for name, V in model.view_encodings_.items():
+        U = model.components_[name].T
+        assert U.sum(axis=0) == pytest.approx(np.ones(3)), name
+        total += np.sum((X[name] / X[name].sum() - V @ U.T) ** 2)
+        total += consensus * np.sum((V @ np.diag(U.sum(axis=0)) - model.encodings_) ** 2)
+    assert model.objectives_[-1] == pytest.approx(total, rel=1e-9)
     assert model.encodings_ == pytest.approx(np.mean(list(model.view_encodings_.values()), axis=0))
+
+
+def test_views_agree_more_where_multinmfs_consensus_weighs_more():
+    apart = []
+    for consensus in (0.01, 1.0, 100.0):
+        V = MultiNMF(3, consensus=consensus, random_state=0).fit(views()).view_encodings_
+        apart.append(np.linalg.norm(V["a"] - V["b"]) / np.linalg.norm(V["a"] + V["b"]))
+    assert apart[0] > apart[1] > apart[2]
 
 
 def test_lnmfs_rules_lower_the_divergence_and_its_columns_sum_to_one():
@@ -92,6 +121,38 @@ def test_lnmfs_rules_lower_the_divergence_and_its_columns_sum_to_one():
         found.append(np.sum(X * np.log(X / (scale * Z)) - X + scale * Z))
     assert found[2] < found[1] < found[0]
     np.testing.assert_allclose(model.transform(X), X @ np.linalg.pinv(model.components_))
+
+
+def test_lnmf_is_its_three_published_rules():
+    """Li et al.'s (7) to (9), entry by entry: X ~ B H with features in rows, columns of B of sum 1."""
+    X = views()["b"][:6]
+    start = LNMF(2, max_iter=0, random_state=0).fit(X)
+    B, H = start.components_.T.copy(), start.encodings_.T.copy()
+    (m, k), n = B.shape, len(X)
+    for _ in range(3):
+        R = X.T / (B @ H)
+        H = np.array(
+            [[np.sqrt(H[a, j] * sum(R[i, j] * B[i, a] for i in range(m))) for j in range(n)] for a in range(k)]
+        )
+        R = X.T / (B @ H)
+        B = np.array(
+            [[B[i, a] * sum(R[i, j] * H[a, j] for j in range(n)) / H[a].sum() for a in range(k)] for i in range(m)]
+        )
+        B = B / B.sum(axis=0)
+    model = LNMF(2, max_iter=3, random_state=0).fit(X)
+    np.testing.assert_allclose(model.components_.T, B, rtol=1e-8)
+    np.testing.assert_allclose(model.encodings_.T, H, rtol=1e-8)
+
+
+def test_local_and_global_consistency_is_scikit_learns():
+    """Zhou et al. 2003: F* = (I - α S)^-1 Y with S = D^-1/2 W D^-1/2."""
+    X = views()["a"]
+    W = neighbour_graph(X, 5, heat=True).toarray()
+    S = W / np.sqrt(np.outer(W.sum(axis=1), W.sum(axis=1)))
+    given = np.where(LABELS[:, None] == np.arange(3), 1.0, 0.0)
+    F = np.linalg.solve(np.eye(30) - 0.7 * S, given)
+    theirs = LabelSpreading(kernel=lambda A, B: W, alpha=0.7, max_iter=2000, tol=1e-12).fit(X, LABELS)
+    np.testing.assert_allclose(theirs.label_distributions_, F / F.sum(axis=1, keepdims=True), atol=1e-8)
 
 
 def test_harmonic_fields_are_where_label_propagation_ends():
@@ -135,3 +196,4 @@ def test_marginal_fisher_analysis_minimises_its_quotient(smoothness):
     quotient = float(np.trace(z.T @ inside @ z) / np.trace(z.T @ apart @ z))
     best = scipy.linalg.eigh(used.T @ inside @ used, used.T @ apart @ used, eigvals_only=True)[0]
     assert quotient == pytest.approx(best, rel=1e-4)
+    assert np.linalg.norm(model.projection_, axis=0) == pytest.approx(np.ones(1))

@@ -55,6 +55,8 @@ class ConcatNMF(FactorModel):
         self.encodings_ = factors[items.name]
         self.components_ = {name: np.ascontiguousarray(factors[v.features.name].T) for name, v in views.items()}
         self._n_features_out = self.n_components
+        if LABELS in whole:
+            self.label_components_ = np.ascontiguousarray(factors[whole[LABELS].features.name].T)
         return self
 
     def _views(self, X: Any) -> ViewSet:
@@ -73,6 +75,56 @@ class ConcatNMF(FactorModel):
         model = Model.of(views, [Block("shared", self.n_components, views.names)], (), weights)
         bases = {v.features.name: np.ascontiguousarray(self.components_[n].T) for n, v in views.items()}
         return encode(Problem(model, views, allow_empty=True), bases, model.row_axes[0])
+
+
+@dataclass(eq=False, repr=False)
+class BestViewNMF(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """NMF of each view alone, of which the one is kept whose encodings tell the labelled items apart best.
+
+    Each labelled item is left out in turn and given the class of its nearest labelled neighbour. ``accuracies_`` holds the
+    share that is right by view, ``view_`` the best, ``nmf_`` its model.
+    """
+
+    n_components: int = 2
+    max_iter: int = field(default=200, kw_only=True)
+    random_state: Any = field(default=None, kw_only=True)
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Learn from a dict of views of the same items and labels ``y``, -1 where unknown."""
+        views = aligned(X if is_named(X) else {ONE_SOURCE: X}, None)
+        numbers, self.classes_ = class_numbers(y, next(iter(views.values())).items.size)
+        known = np.flatnonzero(numbers >= 0)
+        if len(known) < 2:
+            raise ParameterError(f"{len(known)} items have a label; at least 2 are needed to tell which view is best.")
+        fits = {
+            name: ConcatNMF(self.n_components, max_iter=self.max_iter, random_state=self.random_state).fit(
+                {name: view.X}
+            )
+            for name, view in views.items()
+        }
+        self.accuracies_ = {
+            name: left_out_accuracy(model.encodings_[known], numbers[known]) for name, model in fits.items()
+        }
+        self.view_ = max(self.accuracies_, key=self.accuracies_.__getitem__)
+        self.nmf_ = fits[self.view_]
+        self.encodings_, self.components_ = self.nmf_.encodings_, self.nmf_.components_
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Encode items, of which the best view is looked at."""
+        check_is_fitted(self)
+        X = X if is_named(X) else {ONE_SOURCE: X}
+        if self.view_ not in X:
+            raise ParameterError(f"the best view, {self.view_!r}, is missing; found {', '.join(map(repr, X))}.")
+        return self.nmf_.transform({self.view_: X[self.view_]})
+
+
+def left_out_accuracy(V: Any, classes: Any) -> float:
+    """Share of the items whose nearest neighbour is of their class."""
+    from sklearn.neighbors import NearestNeighbors
+
+    nearest = NearestNeighbors(n_neighbors=1).fit(V).kneighbors(return_distance=False)[:, 0]
+    return float(np.mean(classes[nearest] == classes))
 
 
 @dataclass(eq=False, repr=False)
@@ -110,7 +162,7 @@ class SULF(ConcatNMF):
     .. math:: \min \tfrac12 \sum_v \lVert X_v - V B_v^\top \rVert_F^2 + \tfrac{\beta}{2} \lVert Y_l - V_l W^\top \rVert_F^2
         + \tfrac{\rho}{2} \lVert V \rVert_F^2
 
-    The ``ridge`` ρ decides what unlabelled items hold of factors that only the labels use.
+    The ``ridge`` ρ decides what unlabelled items hold of factors that only the labels use. ``label_components_`` is Wᵀ.
     """
 
     strength: float = field(default=1.0, kw_only=True)
