@@ -101,6 +101,9 @@ FORMATS = {
     "glob": write_glob,
     "paths": lambda folder: [Path(write_glob(folder)).parent / f"part-{n}.jsonl" for n in (1, 2)],
     "polars": lambda folder: pl.DataFrame(RECORDS),
+    "lazy": lambda folder: pl.LazyFrame(RECORDS),
+    "relation": lambda folder: duckdb.read_json(str(write_jsonl(folder / "a.jsonl"))),
+    "ids as index": lambda folder: frame().set_index("id"),
     "arrow": lambda folder: pa.Table.from_pylist(RECORDS),
     "records": lambda folder: RECORDS,
     "columns": lambda folder: {name: [row[name] for row in RECORDS] for name in RECORDS[0]},
@@ -299,6 +302,25 @@ def test_without_duckdb_lists_and_tables_work_and_files_name_the_command(monkeyp
     assert vn.load_sources({"a": write_sqlite(tmp_path / "a.db")}, tags="tags").names == ("a",)
     with pytest.raises(MissingDependencyError, match=r'pip install "vennmf\[app\]"'):
         vn.load_sources({"a": write_jsonl(tmp_path / "a.jsonl")}, tags="tags")
+
+
+def test_halves_of_characters_are_replaced_so_that_a_model_can_be_saved(tmp_path):
+    items = [
+        {"id": "\ud800", "tags": ["sea\udfff", "sky"], "title": "\ud83d"},
+        {"id": "b", "tags": ["sky"], "title": "x"},
+    ]
+    sources = vn.load_sources({"a": items}, tags="tags", item="id")
+    assert list(sources["a"].features.ids) == ["sea?", "sky"]
+    vn.NMF(1, random_state=0).fit(sources).save(tmp_path / "m.venn")
+    again = vn.load(tmp_path / "m.venn")
+    assert again.item_ids_["a"].tolist() == ["?", "b"]
+    assert again.metadata_["a"]["title"].tolist() == ["?", "x"]
+
+
+def test_every_source_has_a_name_of_its_own():
+    for sources in ({1: OTHER, "1": OTHER}, {"": OTHER}):
+        with pytest.raises(SourceError, match="name of its own"):
+            vn.load_sources(sources)
 
 
 def test_options_that_mean_nothing_are_refused_in_one_line():

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import vennmf
 from vennmf.cli.ask import retriever
@@ -12,7 +13,14 @@ from vennmf.cli.output import Form, show
 from vennmf.cli.tables import read_table
 from vennmf.errors import ParameterError, SourceError
 
-WEIGHTS = (0.3, 0.5, 0.7)
+if TYPE_CHECKING:
+    import pandas as pd
+
+WEIGHTS = tuple(step / 10 for step in range(1, 10))
+"""Weights of the exact match that are tried."""
+
+ENOUGH = 4
+"""Queries from which on a weight is chosen on one half of them and measured on the other."""
 
 
 def evaluate(path: Path, qrels: Path, source: str, data: Sequence[str], by_query: bool, form: Form) -> None:
@@ -29,10 +37,11 @@ def evaluate(path: Path, qrels: Path, source: str, data: Sequence[str], by_query
     if unknown:
         say(f"warning: {unknown:,} judged items are not in source {source!r}; they are left out")
     found = retriever(model, data, 0.0)
-    ways = {"latent": 0.0}
+    tables = {"latent": evaluate_search(found, answers, source, exact=0.0)}
     if data:
-        ways |= {"exact": 1.0, **{f"hybrid {weight}": weight for weight in WEIGHTS}}
-    tables = {way: evaluate_search(found, answers, source, exact=weight) for way, weight in ways.items()}
+        tables["exact"] = evaluate_search(found, answers, source, exact=1.0)
+        mixed = {weight: evaluate_search(found, answers, source, exact=weight) for weight in WEIGHTS}
+        tables |= _hybrids(mixed)
     if by_query:
         parts = [table.reset_index().assign(way=way) for way, table in tables.items()]
         show(pd.concat(parts, ignore_index=True), form, f"Search in {source}")
@@ -43,6 +52,28 @@ def evaluate(path: Path, qrels: Path, source: str, data: Sequence[str], by_query
         means = table[[name for name in table.columns if name.startswith("P@") or name == "nDCG"]].mean()
         rows.append({"way": way, "queries": len(table), "MAP": table["AP"].mean(), "low": low, "high": high, **means})
     show(pd.DataFrame(rows), form, f"Search in {source}: means over queries, 95 % interval of MAP")
+
+
+def _hybrids(mixed: Mapping[float, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The best mixture, and what a weight chosen on half of the queries gives on the other half, both ways round."""
+    import pandas as pd
+
+    precision = pd.DataFrame({weight: table["AP"] for weight, table in mixed.items()})
+    best = _best(precision)
+    say(f"on these queries --exact {best} is the best mixture")
+    tables = {f"hybrid {best}": mixed[best]}
+    if len(precision) >= ENOUGH:
+        halves = [slice(0, None, 2), slice(1, None, 2)]
+        chosen = [
+            mixed[_best(precision.iloc[other])].iloc[half] for half, other in zip(halves, halves[::-1], strict=True)
+        ]
+        tables["hybrid, chosen on other queries"] = pd.concat(chosen)
+    return tables
+
+
+def _best(precision: pd.DataFrame) -> float:
+    """The weight whose column has the largest mean."""
+    return float(precision.columns[int(precision.mean().argmax())])
 
 
 def read_answers(path: Path, known: set[str]) -> tuple[dict[str, list[str]], int]:

@@ -130,7 +130,12 @@ def _unpack(sources: Any) -> tuple[dict[str, Any], dict[str, str]]:
         )
     if not sources:
         raise SourceError("no sources were given; pass at least one, such as {'bbc': 'bbc.jsonl'}.")
-    return {str(name): data for name, data in sources.items()}, {}
+    named = {str(name): data for name, data in sources.items()}
+    if len(named) < len(sources) or "" in named:
+        raise SourceError(
+            "every source needs a name of its own, such as {'bbc': 'bbc.jsonl'}; one is empty or twice there."
+        )
+    return named, {}
 
 
 def _analysis_of(rows: Rows, analysis: Analysis, drop_repeated: int | None) -> Analysis:

@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from typing import Any, Literal
 
 from vennmf.errors import ParameterError
+from vennmf.sources.memory import storable
 
 Kind = Literal["tags", "text"]
 
@@ -63,7 +64,7 @@ class Analysis:
 
     def tag(self, raw: str) -> str | None:
         """One tag as an entry of the vocabulary, or None where nothing is left."""
-        text = " ".join(unicodedata.normalize("NFC", raw).split())
+        text = " ".join(unicodedata.normalize("NFC", storable(raw)).split())
         if self.lowercase:
             text = text.lower()
         return None if not text or text in self._stopped else sys.intern(text)

@@ -50,6 +50,8 @@ def read_lists(source: str, data: Sequence[Any], split: str | None, items: Any =
 def read_frame(source: str, table: Any, columns: Columns) -> Rows:
     """A pandas, polars or Arrow table, or anything that becomes a pandas one."""
     table = as_pandas(source, table)
+    if columns.item is not None and columns.item == table.index.name and columns.item not in table.columns:
+        table = table.reset_index()
     names = [str(name) for name in table.columns]
     table = table.set_axis(names, axis=1)
     require_columns(source, names, columns)
@@ -204,7 +206,12 @@ def as_text(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, bytes):
         return value.decode("utf-8", errors="replace")
-    return str(value)
+    return storable(str(value))
+
+
+def storable(text: str) -> str:
+    """Text as UTF-8 can hold it: halves of characters, as damaged data have them, become question marks."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 def text_ids(source: str, values: Sequence[Any], column: str | None = None) -> NDArray[np.object_]:
@@ -317,7 +324,9 @@ def plain(table: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, str | bool | int):
+    if isinstance(value, str):
+        return storable(value)
+    if isinstance(value, bool | int):
         return value
     if not is_scalar(value):
         if isinstance(value, Mapping):

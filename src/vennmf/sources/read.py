@@ -29,6 +29,7 @@ def read(source: str, data: Any, columns: Columns, memory_limit: str | None = No
     """The rows of a source, from a path, an address, a table, lists or a matrix."""
     if isinstance(data, Path):
         data = str(data)
+    data = _gathered(data)
     if isinstance(data, str):
         return _read_place(source, data, columns, memory_limit)
     if data is None or isinstance(data, bytes | bool | int | float):
@@ -47,6 +48,17 @@ def read(source: str, data: Any, columns: Columns, memory_limit: str | None = No
     if hasattr(data, "shape"):
         return memory.read_matrix(source, data, None, None)
     return _read_sequence(source, list(data), columns, memory_limit)
+
+
+def _gathered(data: Any) -> Any:
+    """The rows of a lazy table of polars or of a relation of DuckDB; anything else as it is."""
+    if hasattr(data, "collect") and hasattr(data, "collect_schema") and not hasattr(data, "get_column"):
+        return data.collect()
+    if hasattr(data, "fetchall") and hasattr(data, "columns"):
+        import pandas as pd
+
+        return pd.DataFrame(data.fetchall(), columns=list(data.columns), dtype=object)
+    return data
 
 
 def _read_sequence(source: str, data: list[Any], columns: Columns, memory_limit: str | None) -> Rows:
