@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from sklearn.decomposition._nmf import _initialize_nmf
 
 from tests.conftest import PATTERNS, draw
 from vennmf.errors import ParameterError
@@ -112,6 +113,36 @@ def test_a_second_ctrl_c_ends_at_once():
     with pytest.raises(KeyboardInterrupt):
         minimise(problem, options=FEW, rng=rng(), on_step=twice)
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("init", INITS)
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_a_start_has_the_length_that_fits_best(init, pattern):
+    problem = problem_of(pattern)
+    start = initialise(problem, init, rng())
+    best = problem.objective(start)
+    for factor in (0.99, 1.01):
+        for axis in problem.model.row_axes:
+            assert problem.objective({**start, axis: factor * start[axis]}) > best
+    np.testing.assert_allclose(np.linalg.norm(start["features"], axis=0), 1)
+
+
+def test_singular_pairs_are_those_of_scikit_learn_for_one_matrix():
+    problem = problem_of("one source")
+    start = initialise(problem, "nndsvd", rng())
+    W, H = _initialize_nmf(problem.views["a"].X, 3, init="nndsvd", random_state=0)
+    for ours, theirs in ((start["features"], H.T), (start["items:a"], W)):
+        cosines = np.sum(ours * theirs, axis=0) / np.linalg.norm(ours, axis=0) / np.linalg.norm(theirs, axis=0)
+        assert cosines.min() > 0.99, "up to the small values that fill the zeros"
+        assert ours.min() > 0, "no entry is locked at zero"
+
+
+def test_private_singular_pairs_start_where_the_shared_ones_left_off():
+    problem = problem_of("shared and private")
+    B = initialise(problem, "nndsvd", rng())["features"]
+    leading = np.linalg.svd(problem.views["a"].X)[2][0]
+    assert abs(leading @ B[:, 0]) > 0.95, "the shared block takes the leading direction"
+    assert abs(leading @ B[:, 2]) < 0.9 < abs(leading @ B[:, 0]), "the private one does not take it again"
 
 
 def test_means_of_items_are_those_of_the_same_items_in_every_view():
