@@ -182,6 +182,15 @@ def test_texts_for_a_model_that_has_no_vocabulary(two_sources):
         model.transform(["a climate summit"], source="x")
 
 
+def test_a_dict_names_its_sources_itself(two_sources):
+    model = vn.JSNMF(3, 1, random_state=0, tol=0.1).fit(two_sources)
+    for how in ({"source": "x"}, {"sources": LABELS}):
+        with pytest.raises(vn.ParameterError, match="X already is a dict of named sources"):
+            model.transform(two_sources, **how)
+    with pytest.raises(vn.ParameterError, match="X already is a dict of named sources"):
+        model.fit(two_sources, sources=LABELS)
+
+
 def test_encodings_of_the_wrong_width(two_sources):
     model = vn.JSNMF({"x": 4, "y": 3}, 2, random_state=0, tol=0.1).fit(two_sources)
     with pytest.raises(vn.ParameterError, match=r"encodings of 'y' have 3 columns; found shape \(2, 4\)"):

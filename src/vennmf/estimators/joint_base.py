@@ -162,6 +162,8 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
         with the vocabulary of the fit where there is one.
         """
         check_is_fitted(self)
+        if is_named(X) and not (source is None and sources is None):
+            raise ParameterError("source= and sources= tell of one matrix; X already is a dict of named sources.")
         with kernels.threads(self.n_threads):
             if self._sharing() == "items":
                 return self._table(self._encode_views(X), X, self.blocks_)
