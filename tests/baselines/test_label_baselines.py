@@ -197,3 +197,5 @@ def test_marginal_fisher_analysis_minimises_its_quotient(smoothness):
     best = scipy.linalg.eigh(used.T @ inside @ used, used.T @ apart @ used, eigvals_only=True)[0]
     assert quotient == pytest.approx(best, rel=1e-4)
     assert np.linalg.norm(model.projection_, axis=0) == pytest.approx(np.ones(1))
+    with pytest.raises(vn.ParameterError, match="the labels are of 1, at least 2"):
+        MarginalFisher().fit(X, np.zeros(30))

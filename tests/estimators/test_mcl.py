@@ -197,6 +197,7 @@ def test_zero_rows_are_encoded_as_zero():
         ({"a": np.ones((4, 3))}, [0.5, 1, 0, 1], "Pass whole numbers"),
         ({"a": np.zeros((4, 3))}, None, "all zero"),
         ({}, None, "no sources"),
+        ([np.ones((4, 3)), np.ones((4, 2))], None, "2 views came without names"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_one_line(X, y, message):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import nnls
+from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import vennmf as vn
@@ -115,6 +116,19 @@ def test_masked_entries_take_no_part():
         model.transform(X, mask=mask[1:])
 
 
+def test_the_score_is_the_share_right_of_the_items_with_a_label():
+    X, y, labels = images()
+    words = np.where(labels < 0, "-1", np.array(["ann", "bob", "cleo", "dan"])[y])
+    model = vn.N2S2L(10, 4, random_state=0, max_iter=50).fit(X, words)
+    some = np.where(np.arange(len(y)) % 2, -1, y)
+    expected = np.mean(model.predict(X)[::2] == np.array(["ann", "bob", "cleo", "dan"])[y[::2]])
+    assert model.score(X, np.where(some < 0, "-1", np.array(["ann", "bob", "cleo", "dan"])[y])) == expected
+    with pytest.raises(vn.ParameterError, match="nothing to score"):
+        model.score(X, np.full(len(y), -1))
+    search = GridSearchCV(vn.N2S2L(8, 4, random_state=0, max_iter=10), {"beta": [0.1, 1.0]}, cv=2).fit(flat(X), y)
+    assert search.best_params_["beta"] in (0.1, 1.0)
+
+
 def test_fit_transform_is_fit_then_transform():
     X, _, labels = images()
     model = vn.N2S2L(6, random_state=0, max_iter=30)
@@ -167,6 +181,8 @@ def test_what_cannot_be_used_is_said_in_one_line():
     X, _, labels = images()
     with pytest.raises(vn.ParameterError, match="n_discriminative=9 is larger than n_components=5"):
         vn.N2S2L(5, 9).fit(X, labels)
+    with pytest.raises(vn.SourceError, match="takes one matrix or array"):
+        vn.N2S2L(5).fit({"a": flat(X)}, labels)
     with pytest.raises(vn.ParameterError, match="3 × 3 for 32 items"):
         vn.N2S2L(5, smooth=np.eye(3)).fit(X, labels)
     model = vn.N2S2L(5, max_iter=5, random_state=0).fit(X, labels)

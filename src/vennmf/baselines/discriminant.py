@@ -10,6 +10,7 @@ import scipy.linalg
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from vennmf.errors import ParameterError
 from vennmf.estimators.labels import class_numbers
 from vennmf.matrices.graphs import between_class_graph, neighbour_graph, same_class_graph
 
@@ -37,6 +38,10 @@ class MarginalFisher(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         X = np.asarray(X, dtype=np.float64)
         numbers, self.classes_ = class_numbers(y, len(X))
+        if len(self.classes_) < 2:
+            raise ParameterError(
+                f"marginal Fisher analysis tells classes apart; the labels are of {len(self.classes_)}, at least 2 are needed."
+            )
         if not self.smoothness:
             X, numbers = X[numbers >= 0], numbers[numbers >= 0]
         size = max(1, min(len(X) - len(self.classes_), X.shape[1]))

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from vennmf.errors import ParameterError
 from vennmf.estimators.base import ONE_SOURCE, FactorModel
 from vennmf.estimators.labels import class_numbers
-from vennmf.estimators.mcl import aligned
+from vennmf.estimators.mcl import aligned, refuse_list
 from vennmf.matrices import View, ViewSet, is_named
 from vennmf.matrices.graphs import neighbour_graph
 from vennmf.model import Block, Model
@@ -44,6 +44,7 @@ class ConcatNMF(FactorModel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a dict of views of the same items, or one matrix; ``y`` holds -1 where a label is unknown."""
         self._validate_params()
+        refuse_list(X)
         if not is_named(X):
             self._check_features(X, reset=True)
         views = self._views(X)

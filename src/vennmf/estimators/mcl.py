@@ -115,6 +115,7 @@ class MCL(FactorModel):
         return self.fit(X, y, rows=rows).transform(X, rows=rows)
 
     def _fit(self, X: Any, y: Any, rows: Mapping[str, Any] | None) -> Self:
+        refuse_list(X)
         if not is_named(X):
             self._check_features(X, reset=True)
             X = {ONE_SOURCE: X}
@@ -282,6 +283,12 @@ def _kind(views: list[str], n_views: int) -> str:
     if len(views) == n_views:
         return "shared by all"
     return "private to " + views[0] if len(views) == 1 else "shared by " + ", ".join(views)
+
+
+def refuse_list(X: Any) -> None:
+    """Views go by name; a list of matrices has none."""
+    if isinstance(X, list | tuple) and any(len(getattr(M, "shape", ())) == 2 for M in X):
+        raise SourceError(f"{len(X)} views came without names; pass a dict, such as {{'english': X1, 'italian': X2}}.")
 
 
 def aligned(

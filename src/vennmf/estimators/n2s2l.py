@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from vennmf.errors import ParameterError, SourceError
 from vennmf.estimators.base import ONE_SOURCE, FactorModel
 from vennmf.estimators.labels import class_numbers
-from vennmf.matrices import View, ViewSet
+from vennmf.matrices import View, ViewSet, is_named
 from vennmf.matrices.graphs import between_class_graph, checked_graph, neighbour_graph, same_class_graph
 from vennmf.model import Block, Model
 from vennmf.model.presets_labels import n2s2l
@@ -110,6 +110,8 @@ class N2S2L(FactorModel):
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from a matrix of items × features or an array whose first axis is the items; ``y`` holds -1 where unknown."""
         self._validate_params()
+        if is_named(X):
+            raise SourceError("N2S2L takes one matrix or array, and was given several by name; vennmf.MCL takes views.")
         self._check_features(X, reset=True)
         with kernels.threads(self.n_threads):
             return self._fit(View.of_tensor(ONE_SOURCE, X), y)
@@ -248,6 +250,15 @@ class N2S2L(FactorModel):
         for column, voters in zip(weights.T, found.T, strict=True):
             votes[np.arange(len(found)), self.class_numbers_[known[voters]]] += column
         return votes / votes.sum(axis=1, keepdims=True)
+
+    def score(self, X: Any, y: Any, **how: Any) -> float:
+        """Share of the items whose class is predicted, of those that have a label in ``y``."""
+        found = self.predict(X, **how)
+        numbers, classes = class_numbers(y, len(found))
+        known = np.flatnonzero(numbers >= 0)
+        if not len(known):
+            raise ParameterError("no item has a label in y, so there is nothing to score.")
+        return float(np.mean(found[known] == classes[numbers[known]]))
 
     def inverse_transform(self, V: Any) -> Any:
         """Items from their encodings, in the shape of the fit."""
