@@ -53,8 +53,8 @@ class MCL(FactorModel):
         ``"data"``: w_v = n / ‖X_v‖², so that an item has energy 1 in each view, and α/5,000 of the mass of an average
         component, ΣX_v / n_components, is where a view lets go; then the result does not depend on the unit of any view.
     label_term : {"scatter", "within"}, default="scatter"
-        ``"scatter"``: both graphs, as published. ``"within"``: only that of items of one class, with a larger ``beta`` (0.3 to
-        1 with ``scale="data"``); it classified better on all data tried (docs/labels.md).
+        ``"scatter"``: both graphs, as published. ``"within"``: only that of items of one class, with a larger ``beta`` (0.1 to
+        1 with ``scale="data"``); it classified better in most cases tried (docs/labels.md).
     within, between : sparse matrix, default=None
         Graphs over all items in place of the paper's: similar items to draw together, and to drive apart.
     solver : {"cd", "paper"}, default="cd"
