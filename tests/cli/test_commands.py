@@ -116,6 +116,32 @@ def test_cluster_shows_clusters_items_and_measures(model, vennmf):
     assert all(0.45 < row["accuracy"] <= row["purity"] <= 1 for row in measured)
 
 
+def test_cluster_says_which_classes_are_common(model, vennmf):
+    found = rows(vennmf("cluster", model, "-k", 2, "--labels", "section", "--common", "--json")[1])
+    assert {(row["source"], row["class"]) for row in found} == {
+        (s, f"part {n}") for s in ("bbc", "cnn") for n in range(3)
+    }
+    for row in found:
+        assert row["common"] == (None if row["purity_ratio"] is None else row["purity_ratio"] > 1)
+
+
+def test_a_named_data_set_becomes_files_that_fit(tmp_path, vennmf, monkeypatch):
+    texts = {
+        name: pd.DataFrame({"id": ["1", "2"], "text": ["Rain in Spain", f"Sun in {name} é"]}) for name in ("x", "y")
+    }
+    loaded = vn.datasets.Dataset("two", "t", "l", "c", "features", texts, {"text": "text", "item": "id"})
+    monkeypatch.setattr("vennmf.sources.datasets.load", lambda name: loaded)
+    code, _, err = vennmf("datasets", "orl_faces", "--to", tmp_path / "two")
+    assert code == 0
+    given = err.strip().splitlines()[-1].removeprefix("next: vennmf ").split()
+    given[given.index("20")], given[given.index("10")] = "2", "1"
+    assert vennmf(*given)[0] == 0
+    assert vn.load(tmp_path / "two" / "two.venn").sources_ == ("x", "y")
+    code, _, err = vennmf("datasets", "orl_faces", "--to", tmp_path / "two")
+    assert code == 2
+    assert "exists" in err
+
+
 def test_encode_shows_topics_and_drift_and_grows_a_model(model, files, vennmf):
     new = files / "new.jsonl"
     new.write_text('{"id": "n1", "tags": ["all0w1", "all0w2"], "title": "New", "section": "x"}\n')

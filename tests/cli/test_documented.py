@@ -5,6 +5,7 @@ import shlex
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import vennmf as vn
@@ -22,7 +23,6 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """What the page says lies in the folder."""
-    pd = pytest.importorskip("pandas")
     folder = tmp_path_factory.mktemp("page")
     themes = {
         "climate": "summit climate carbon emissions warming treaty energy forest",
@@ -55,6 +55,12 @@ def folder(tmp_path_factory):
     return folder
 
 
+def tiny(name):
+    """A data set of one text, for a page that runs without a network."""
+    tables = {"bbc": pd.DataFrame({"id": ["1"], "text": ["a climate summit"]})}
+    return vn.datasets.Dataset(name, "t", "l", "c", "features", tables, {"text": "text", "item": "id"})
+
+
 def test_the_page_has_every_command():
     assert {line.split()[1] for line in COMMANDS} >= {
         "demo", "fit", "ranks", "topics", "search", "cluster", "encode", "tag", "report", "compare", "evaluate", "datasets",
@@ -65,6 +71,7 @@ def test_every_command_of_the_page_runs(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     monkeypatch.setattr(demo, "news", demo.planted_news)
     monkeypatch.setattr(demo, "SEEDS", 1)
+    monkeypatch.setattr("vennmf.sources.datasets.load", tiny)
     for line in COMMANDS:
         program, *arguments = shlex.split(line)
         assert program == "vennmf"

@@ -64,6 +64,8 @@ def test_a_bad_file_is_one_line_and_nothing_is_written(name, tmp_path, vennmf):
         (["fit", ".", "-o", "m"], "folder"),
         (["cluster", "nowhere.venn", "--seed", "-1"], "--seed"),
         (["datasets", "--fetch"], "name it"),
+        (["datasets", "--to", "x"], "name it"),
+        (["cluster", "nowhere.venn", "--common"], "--labels"),
         (["ranks", "-s", "a=x.csv", "--state", "no/state"], "no folder"),
         (["ranks", "-s", "a=x.csv", "--state", "."], "is a folder"),
         (["topics", "nowhere.venn"], "nowhere.venn"),

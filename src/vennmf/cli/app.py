@@ -232,7 +232,8 @@ def search(
 
 @app.command(
     epilog="[bold]Examples[/bold]\n\nvennmf cluster news.venn -k 8\n\n"
-    "vennmf cluster news.venn -k bbc=8,cnn=12 --space shared --labels section"
+    "vennmf cluster news.venn -k bbc=8,cnn=12 --space shared --labels section\n\n"
+    "vennmf cluster news.venn -k 8 --labels section --common"
 )
 def cluster(
     model: ModelFile,
@@ -246,6 +247,9 @@ def cluster(
     labels: Annotated[
         str | None, typer.Option(help="Metadata column with known classes, to measure against.", show_default=False)
     ] = None,
+    common: Annotated[
+        bool, typer.Option("--common", help="With --labels: which classes are common to the sources.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, max=SEEDS, help="Seed of k-means.")] = 0,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
@@ -254,7 +258,8 @@ def cluster(
     """Cluster the items of each source."""
     from vennmf.cli import ask
 
-    ask.cluster(model, k, space, source, together, items, labels, seed, Form.of(as_json, as_csv, as_parquet))
+    wanted = ask.Clustering(k, space, source, together, items, labels, common, seed)
+    ask.cluster(model, wanted, Form.of(as_json, as_csv, as_parquet))
 
 
 @app.command(
@@ -361,12 +366,19 @@ def report(
     command.report(model, output, k, force)
 
 
-@app.command(epilog="[bold]Examples[/bold]\n\nvennmf datasets\n\nvennmf datasets orl_faces")
+@app.command(
+    epilog="[bold]Examples[/bold]\n\nvennmf datasets\n\nvennmf datasets orl_faces\n\n"
+    "vennmf datasets news_channels_2017 --to news/"
+)
 def datasets(
     name: Annotated[str | None, typer.Argument(help="One data set: what it is and whose.", show_default=False)] = None,
     fetch: Annotated[
         bool, typer.Option("--fetch", help="Load it, from the network where needed, into the cache.")
     ] = False,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Write its sources as files into this folder, to fit them.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
     as_csv: AsCsv = False,
     as_parquet: AsParquet = False,
@@ -374,7 +386,7 @@ def datasets(
     """List the named data sets."""
     from vennmf.cli import data as command
 
-    command.datasets(name, fetch, Form.of(as_json, as_csv, as_parquet))
+    command.datasets(name, fetch, to, Form.of(as_json, as_csv, as_parquet))
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -139,31 +139,63 @@ def retriever(model: Any, data: Sequence[str], exact: float | None) -> Any:
     return Retriever(model, rows, exact=exact or 0.0)
 
 
-def cluster(
-    path: Path,
-    k: str,
-    space: Any,
-    source: str | None,
-    together: bool,
-    items: bool,
-    labels: str | None,
-    seed: int,
-    form: Form,
-) -> None:
-    """Clusters of the items of each source, and how they meet known classes."""
-    from vennmf.applications.cluster import joint_cluster
+@dataclass(frozen=True)
+class Clustering:
+    """What to cluster, into how many, and what to show of it."""
 
-    if items and labels is not None:
+    k: str
+    space: Any
+    source: str | None
+    together: bool
+    items: bool
+    labels: str | None
+    common: bool
+    seed: int
+
+    def run(self, model: Any, space: Any) -> Any:
+        """The clusters of each source in one space."""
+        from vennmf.applications.cluster import joint_cluster
+
+        names = None if self.source is None else [self.source]
+        return joint_cluster(
+            model, sizes(self.k, "-k"), space=space, sources=names, together=self.together, random_state=self.seed
+        )
+
+
+def cluster(path: Path, wanted: Clustering, form: Form) -> None:
+    """Clusters of the items of each source, and how they meet known classes."""
+    if wanted.items and wanted.labels is not None:
         raise ParameterError("--items shows items and --labels measures clusters; choose one.")
+    if wanted.common and wanted.labels is None:
+        raise ParameterError("--common says which classes are common; name their column with --labels.")
     model = vennmf.load(path)
-    names = None if source is None else [source]
-    found = joint_cluster(model, sizes(k, "-k"), space=space, sources=names, together=together, random_state=seed)
-    if labels is not None:
-        show(_measured(model, found, labels), form, f"Clusters against {labels}")
-    elif items:
+    if wanted.common:
+        shared, private = wanted.run(model, "shared"), wanted.run(model, "private")
+        show(_common(model, shared, private, str(wanted.labels)), form, f"Which classes of {wanted.labels} are common")
+        return
+    found = wanted.run(model, wanted.space)
+    if wanted.labels is not None:
+        show(_measured(model, found, wanted.labels), form, f"Clusters against {wanted.labels}")
+    elif wanted.items:
         show(found.to_frame(), form)
     else:
-        show(found.summary(), form, f"Clusters of {path.name}, {space} columns")
+        show(found.summary(), form, f"Clusters of {path.name}, {wanted.space} columns")
+
+
+def _classes(model: Any, sources: Iterable[str], labels: str) -> Iterator[tuple[str, Any, Any]]:
+    """The sources with known classes: name, which items have one, and these."""
+    some = False
+    for source in sources:
+        table = model.metadata_.get(source)
+        if table is None or labels not in table.columns:
+            known = "none" if table is None else ", ".join(map(repr, table.columns))
+            raise ParameterError(f"source {source!r} has no metadata column {labels!r}; it has {known}.")
+        filled = table[labels].notna().to_numpy()
+        if filled.any():
+            some = True
+            yield source, filled, table[labels][filled].astype(str)
+    if not some:
+        raise ParameterError(f"no source has a value in column {labels!r}.")
 
 
 def _measured(model: Any, found: Any, labels: str) -> pd.DataFrame:
@@ -171,21 +203,27 @@ def _measured(model: Any, found: Any, labels: str) -> pd.DataFrame:
 
     from vennmf.evaluation import clustering_scores
 
-    rows = []
-    for source, clusters in found.items():
-        table = model.metadata_.get(source)
-        if table is None or labels not in table.columns:
-            known = "none" if table is None else ", ".join(map(repr, table.columns))
-            raise ParameterError(f"source {source!r} has no metadata column {labels!r}; it has {known}.")
-        classes = table[labels]
-        known = classes.notna().to_numpy()
-        if not known.any():
-            continue
-        scores = clustering_scores(classes[known].astype(str), clusters[known])
-        rows.append({"source": source, "items": int(known.sum()), **scores})
-    if not rows:
-        raise ParameterError(f"no source has a value in column {labels!r}.")
-    return pd.DataFrame(rows)
+    return pd.DataFrame(
+        [
+            {"source": source, "items": int(filled.sum()), **clustering_scores(classes, found[source][filled])}
+            for source, filled, classes in _classes(model, found, labels)
+        ]
+    )
+
+
+def _common(model: Any, shared: Any, private: Any, labels: str) -> pd.DataFrame:
+    """The second paper's test, class by class: purer in the shared part than in the private one."""
+    import pandas as pd
+
+    from vennmf.evaluation import purity_ratios
+
+    tables = []
+    for source, filled, classes in _classes(model, shared, labels):
+        table = purity_ratios(classes, shared[source][filled], private[source][filled]).reset_index()
+        table.insert(0, "source", source)
+        table["common"] = table["common"].astype(object).where(table["purity_ratio"].notna(), None)
+        tables.append(table.drop(columns="entropy_ratio"))
+    return pd.concat(tables, ignore_index=True)
 
 
 def encode(

@@ -119,7 +119,7 @@ def fit(flags: Flags, form: Form) -> None:
     fitted = estimator.set_callbacks(vennmf.Progress()).fit(views)
     fitted.save(output)
     seconds = time.perf_counter() - start
-    say(f"{fitted.stop_reason_} after {fitted.n_iter_} iterations, {seconds:.1f} s; saved {output}")
+    say(f"{fitted.stop_reason_.replace('_', ' ')} after {fitted.n_iter_} iterations, {seconds:.1f} s; saved {output}")
     if fitted.stop_reason_ == "interrupted":
         say(f"interrupted: the best model met so far is in {output}")
         raise SystemExit(130)
