@@ -106,6 +106,10 @@ def test_masked_entries_take_no_part():
     mask[:, :2, :2] = False
     spoilt = np.where(mask, X, 9.0)
     np.testing.assert_allclose(model.transform(spoilt, mask=mask), model.transform(X, mask=mask), atol=1e-12)
+    scattered = np.random.default_rng(0).random(X.shape) < 0.7  # each item its own
+    basis = flat(model.components_).T
+    expected = [nnls(basis[m], x[m])[0] for x, m in zip(flat(X), flat(scattered), strict=True)]
+    np.testing.assert_allclose(model.transform(X, mask=scattered), expected, atol=1e-3)
     whole = model.transform(X, mask=np.ones(X.shape, bool))
     np.testing.assert_allclose(whole, model.transform(X), atol=1e-3)
     np.testing.assert_array_equal(model.transform(spoilt, mask=mask[0]), model.transform(spoilt, mask=mask))

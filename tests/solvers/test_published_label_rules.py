@@ -282,9 +282,8 @@ def test_the_published_rule_and_the_default_end_at_the_same_stationary_point(cas
 
 @pytest.mark.parametrize("solver", ["cd", "mu"])
 def test_the_objective_of_a_tensor_with_labels_is_that_of_its_factors(solver):
-    A, labels, graphs = items((24, 5, 4))
-    problem = bound_n2s2l(A, labels, graphs)
-    for seed in range(3):
+    problem, _ = planted_n2s2l((16, 6, 4))
+    for seed in range(3):  # from these starts some steps are damped
         start = initialise(problem, "random", np.random.default_rng(seed))
         solution = run(problem, start, solver, max_iter=60)
         assert solution.objective == pytest.approx(problem.objective(solution.factors), rel=1e-8)

@@ -19,8 +19,10 @@ from vennmf.estimators.labels import class_numbers
 from vennmf.matrices import View, ViewSet, is_named
 from vennmf.matrices.graphs import between_class_graph, checked_graph, neighbour_graph, same_class_graph
 from vennmf.model import Block, Model
+from vennmf.model.form import Form
 from vennmf.model.presets_labels import n2s2l
 from vennmf.solvers import Options, Problem, encode, kernels
+from vennmf.solvers.minimise import fold_in
 from vennmf.solvers.products import khatri_rao
 
 
@@ -197,13 +199,15 @@ class N2S2L(FactorModel):
             return encode(problem, {view.features.name: np.ascontiguousarray(basis.T)}, view.items.name)
 
     def _masked(self, view: View, mask: Any, basis: Any) -> Any:
-        """Least squares over each item's trusted entries."""
-        from scipy.optimize import nnls
-
-        X = view.X.toarray() if hasattr(view.X, "toarray") else view.X
-        codes = np.zeros((len(X), len(basis)), dtype=basis.dtype)
-        for n in np.flatnonzero(mask.any(axis=1)):
-            codes[n] = nnls(basis.T[mask[n]].astype(np.float64), X[n, mask[n]].astype(np.float64))[0]
+        """Least squares over each item's trusted entries; items of one mask together."""
+        codes = np.zeros((len(view.items), len(basis)), dtype=basis.dtype)
+        patterns, which = np.unique(mask, axis=0, return_inverse=True)
+        with kernels.threads(self.n_threads):
+            for number, seen in enumerate(patterns):
+                rows = np.flatnonzero(which.ravel() == number)
+                parts, part = np.ascontiguousarray(basis[:, seen]), np.zeros((len(rows), len(basis)), basis.dtype)
+                fold_in(part, Form([(None, parts @ parts.T)], np.ascontiguousarray(view.X[rows][:, seen] @ parts.T)))
+                codes[rows] = part
         return codes
 
     def _mask(self, mask: Any, n_items: int) -> Any:
