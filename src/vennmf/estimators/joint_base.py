@@ -20,7 +20,7 @@ from vennmf.estimators.sharing import energy_shares
 from vennmf.matrices import Axis, View, ViewSet, is_named
 from vennmf.matrices.viewset import source_labels
 from vennmf.model import Block, Model, Penalty
-from vennmf.solvers import Problem, encode, kernels
+from vennmf.solvers import Forecast, Problem, encode, forecast, kernels
 from vennmf.solvers.products import squared_residual
 
 if TYPE_CHECKING:
@@ -78,10 +78,18 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
         with kernels.threads(self.n_threads):
             views = self._views_of(X, sources)
             self.sources_ = views.names
-            model = Model.of(views, self._blocks(views.names), self._penalties(), dict(self.weights or {}))
-            self._check_sizes(model, views)
-            problem = Problem(model, views)
+            problem = self._problem(views)
             self._keep(problem, self._minimise(problem).factors)
+
+    def _problem(self, views: ViewSet) -> Problem:
+        model = Model.of(views, self._blocks(views.names), self._penalties(), dict(self.weights or {}))
+        self._check_sizes(model, views)
+        return Problem(model, views)
+
+    def forecast(self, X: Any, *, sources: Any = None) -> Forecast:
+        """Bytes that ``fit`` will hold: of the data, of the factors, and of everything at its peak. Nothing is fitted."""
+        self._validate_params()
+        return forecast(self._problem(self._views_of(X, sources)), self.n_init)
 
     def _views_of(self, X: Any, sources: Any) -> ViewSet:
         if is_named(X):

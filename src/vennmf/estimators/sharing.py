@@ -30,7 +30,9 @@ def _energies(problem: Problem, factors: dict[str, Array]) -> list[Row]:
         L = problem.part_of(loss.view, loss.left, factors[loss.left])
         L = L if view.rows is None else L[view.rows]
         R = problem.part_of(loss.view, loss.right, factors[loss.right])
-        cross = np.einsum("ij,ij->j", products.times(view.X, R), L, dtype=np.float64)
+        cross: Array = np.zeros(L.shape[1])
+        for part in products.stretches(len(L), L.shape[1] * L.itemsize):
+            cross += np.einsum("ij,ij->j", products.times(view.X, R, part), L[part], dtype=np.float64)
         product = products.gram(L) * products.gram(R)
         total = problem.squared_norms[loss.view]
         rows.append(("explained", loss.view, "", float((2 * cross.sum() - product.sum()) / total)))

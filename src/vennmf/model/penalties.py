@@ -9,7 +9,8 @@ axis; ``blocks`` which of their columns, all for None. Every penalty has
 
 A penalty whose published multiplicative rule divides other halves of the gradient than those of that quadratic also has
 ``add_rule(form, F, layout)``, which adds these halves as ``push`` and ``pull``. One that is a property of the training items
-together says ``holds_for_new_items = False``; one that tells of every entity of its axis says of how many in ``n_entities``.
+together says ``holds_for_new_items = False``; one that tells of every entity of its axis says of how many in ``n_entities``. One
+with ``by_row = True`` adds to each row what depends on that row alone, so that a factor may be swept a stretch of rows at a time.
 """
 
 from __future__ import annotations
@@ -51,12 +52,14 @@ class L1:
     weight: float
     on: str = "encodings"
     blocks: tuple[str, ...] | None = None
+    by_row: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _checked(self.weight, "L1")
 
     def value(self, F: Array, layout: Layout) -> float:
-        return self.weight * float(np.sum(F[:, layout.columns(self.blocks)], dtype=np.float64))
+        sums = np.einsum("ij->j", F, dtype=np.float64)
+        return self.weight * float(sums[layout.columns(self.blocks)].sum())
 
     def add_form(self, form: Form, F: Array, layout: Layout) -> None:
         form.cross[:, layout.columns(self.blocks)] -= np.asarray(self.weight, F.dtype)
@@ -75,13 +78,14 @@ class L2:
     weight: float
     on: str = "encodings"
     blocks: tuple[str, ...] | None = None
+    by_row: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         _checked(self.weight, "L2")
 
     def value(self, F: Array, layout: Layout) -> float:
-        part = F[:, layout.columns(self.blocks)].astype(np.float64)
-        return 0.5 * self.weight * float(np.vdot(part, part))
+        squared = np.einsum("ij,ij->j", F, F, dtype=np.float64)
+        return 0.5 * self.weight * float(squared[layout.columns(self.blocks)].sum())
 
     def add_form(self, form: Form, F: Array, layout: Layout) -> None:
         diagonal = np.zeros(layout.width)
@@ -102,6 +106,7 @@ class Box:
     upper: float = 1.0
     on: str = "encodings"
     blocks: None = field(default=None, init=False)
+    by_row: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not self.upper > 0:

@@ -45,12 +45,12 @@ def initialise(problem: Problem, init: str | Mapping[str, Any], rng: np.random.G
 
 
 def _random(problem: Problem, rng: np.random.Generator) -> Factors:
-    return {
-        axis: np.abs(rng.standard_normal((problem.sizes[axis], problem.model.layouts[axis].width))).astype(
-            problem.dtype
-        )
-        for axis in problem.model.axes
-    }
+    factors = {}
+    for axis in problem.model.axes:
+        F = factors[axis] = np.empty((problem.sizes[axis], problem.model.layouts[axis].width), problem.dtype)
+        for rows in products.stretches(F.shape[0], F.shape[1] * F.itemsize):  # drawn in float64, but not all at once
+            F[rows] = np.abs(rng.standard_normal(F[rows].shape))
+    return factors
 
 
 def _means(problem: Problem, rng: np.random.Generator, sample: int = 20) -> Factors:
@@ -190,11 +190,12 @@ def _given(problem: Problem, init: Mapping[str, Any]) -> Factors:
 def _scale_to_fit(problem: Problem, factors: Factors) -> None:
     """Multiply each row factor by the number that brings its views' products closest to the data."""
     for axis in problem.model.row_axes:
-        data = problem.data_form(axis, factors)
-        F = factors[axis]
-        product = sum(float(np.sum(gram * products.gram(F if rows is None else F[rows]))) for rows, gram in data.parts)
-        if product > 0:
-            F *= np.asarray(max(products.inner(data.cross, F), 0.0) / product, problem.dtype)
+        F, length, inner = factors[axis], 0.0, 0.0
+        for rows, data, _ in problem.pieces(axis, factors):
+            length += quadratic(data, F[rows])
+            inner += products.inner(data.cross, F[rows])
+        if length > 0:
+            F *= np.asarray(max(inner, 0.0) / length, problem.dtype)
 
 
 def _stretch(problem: Problem, factors: Factors) -> None:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vennmf.model.form import Array
+from vennmf.solvers import products
 from vennmf.solvers.problem import DataForm, Factors, Problem
 from vennmf.solvers.revive import Reviver
 from vennmf.solvers.solution import Solution, Step
@@ -77,19 +78,20 @@ class Outcome(NamedTuple):
 
 
 class Loop:
-    """Minimises a problem from given factors, which it owns from then on."""
+    """Minimises a problem from given factors, which it takes out of their dict: nobody shall hold the first ones after it."""
 
     def __init__(
         self, problem: Problem, factors: Factors, sweep: Sweep, options: Options, rng: np.random.Generator
     ) -> None:
         self.problem, self.sweep, self.options = problem, sweep, options
-        self.accepted = factors
+        self.accepted = {axis: factors.pop(axis) for axis in tuple(factors)}
         self.momentum = Momentum(0.0 if sweep in RULES else options.extrapolation)
         self.reviver = Reviver(problem, rng)
         self.n_sweeps = {
             axis: options.inner_sweeps or (1 if sweep in RULES else sweeps_worth(problem, axis))
             for axis in problem.model.axes
         }
+        self.rows_extrapolated = self.momentum.beta > 0 and problem.plan.rows_extrapolated
         self.steps: list[Step] = []
         self._swept: Factors = {}  # row factors of the last step before they were extrapolated
         self._starts: Factors = {}  # extrapolated column factors, where the next sweeps start
@@ -140,8 +142,11 @@ class Loop:
         before = self.steps[-1].objective if self.steps else np.inf
         sweep = multiplicative if iteration <= self.options.warm_start else self.sweep
         beta = self.momentum.step() if sweep is self.sweep else 0.0
-        violation, work, swept, data = self._sweep_all(sweep, beta)
-        outcome, scales = self._normalised(work, data)
+        violation, fit, work, swept = self._sweep_all(sweep, beta)
+        outcome, scales = self._normalised(work, fit)
+        for axis, F in swept.items():
+            if F is not work[axis] and axis in scales:
+                F *= scales[axis].astype(F.dtype)
         if outcome.objective <= before:
             if sweep is self.sweep:
                 self.momentum.succeeded()
@@ -160,42 +165,49 @@ class Loop:
             self.momentum.resting = True
         return violation, outcome, False
 
-    def _sweep_all(self, sweep: Sweep, beta: float) -> tuple[float, Factors, Factors, dict[str, DataForm]]:
-        """New factors, rows first; rows are extrapolated before the columns are swept against them."""
-        problem, model = self.problem, self.problem.model
-        work = {axis: (self._starts.get(axis, F) if beta else F).copy() for axis, F in self.accepted.items()}
+    def _sweep_all(self, sweep: Sweep, beta: float) -> tuple[float, float, Factors, Factors]:
+        """New factors, rows first; rows are extrapolated before the columns are swept against them.
+
+        Returns the violation met, the fit, the new factors, and the row factors as they were before their extrapolation.
+        """
+        model = self.problem.model
+        starts = self._starts if beta else {}
+        self._starts = {}
+        work = {axis: starts[axis] if axis in starts else F.copy() for axis, F in self.accepted.items()}
         swept: Factors = {}
-        data: dict[str, DataForm] = {}
-        violation = 0.0
+        violation = fit = 0.0
         for axis in model.axes:
-            data[axis] = problem.data_form(axis, work)
-            met, upper = self._sweep_one(sweep, axis, work, data[axis])
-            violation += met
-            if axis not in model.last_axes:
-                del data[axis]
-            if axis in model.row_axes:
-                if self.momentum.beta:
-                    swept[axis] = work[axis]
+            met, its_fit, upper = self._sweep_one(sweep, axis, work)
+            violation, fit = violation + met, fit + its_fit
+            if axis in model.row_axes and self.rows_extrapolated:
+                swept[axis] = work[axis]
                 if beta and axis in self._swept:
-                    work[axis] = extrapolated(work[axis], self._swept[axis], beta, upper)
-        return float(np.sqrt(violation)), work, swept, data
+                    old = self._swept.pop(axis)
+                    old = old.copy() if old is self.accepted[axis] else old  # which a failed step returns to
+                    work[axis] = extrapolated(work[axis], old, beta, upper)
+        return float(np.sqrt(violation)), fit, work, swept
 
-    def _sweep_one(self, sweep: Sweep, axis: str, work: Factors, data: DataForm) -> tuple[float, float]:
-        """Sweep one axis, in place. Returns the violation met and the factor's upper bound."""
-        F, n = work[axis], self.n_sweeps[axis] if sweep is self.sweep else 1
-        form = self.problem.form(axis, work, data, by_rule=sweep in RULES)
-        held = None if form.frozen is None else F[:, form.frozen]
-        renewed = form.pull is not None or bool(form.bends)  # what graphs add holds at the current factor
-        violation = sweep(F, form, 1 if renewed else n)
-        for _ in range(n - 1 if renewed else 0):
-            sweep(F, self.problem.form(axis, work, data, by_rule=sweep in RULES), 1)
-        if form.frozen is not None:
-            F[:, form.frozen] = held
-        return violation, form.upper
+    def _sweep_one(self, sweep: Sweep, axis: str, work: Factors) -> tuple[float, float, float]:
+        """Sweep one axis, in place. Returns the violation met, the fit if it is a last axis, and the upper bound."""
+        problem, rule = self.problem, sweep in RULES
+        n = self.n_sweeps[axis] if sweep is self.sweep else 1
+        violation = inner = 0.0
+        for rows, data, form in problem.pieces(axis, work, by_rule=rule):
+            F = work[axis][rows]
+            held = None if form.frozen is None else F[:, form.frozen]
+            renewed = form.pull is not None or bool(form.bends)  # what graphs add holds at the current factor
+            violation += sweep(F, form, 1 if renewed else n)
+            for _ in range(n - 1 if renewed else 0):
+                sweep(F, problem.form(axis, work, data, by_rule=rule), 1)
+            if form.frozen is not None:
+                F[:, form.frozen] = held
+            if axis in problem.model.last_axes:
+                inner += products.inner(data.cross, F)
+        fit = problem.fit_from(axis, data, work[axis], inner) if axis in problem.model.last_axes else 0.0
+        return violation, fit, form.upper
 
-    def _normalised(self, work: Factors, data: dict[str, DataForm]) -> tuple[Outcome, dict[str, Array]]:
+    def _normalised(self, work: Factors, fit: float) -> tuple[Outcome, dict[str, Array]]:
         """Bring swept factors to unit norm, in place, and value them; the loss does not feel the scale."""
-        fit = sum(self.problem.fit_of(axis, form, work[axis]) for axis, form in data.items())
         self.reviver.keep_directions(work, self.accepted)
         scales = self.problem.scales(work)
         self.problem.rescale(work, scales)
@@ -217,7 +229,8 @@ class Loop:
                 trial[axis] = self.accepted[axis] + F.dtype.type(fraction) * (F - self.accepted[axis])
             if not data or any(loss.modes for loss in problem.model.losses):  # a tensor's depends on its other modes
                 data = {axis: problem.data_form(axis, trial) for axis in problem.model.last_axes}
-            outcome, _ = self._normalised(trial, data)
+            fit = sum(problem.fit_of(axis, form, trial[axis]) for axis, form in data.items())
+            outcome, _ = self._normalised(trial, fit)
             if outcome.objective <= before:
                 return outcome
         return None
@@ -225,20 +238,18 @@ class Loop:
     def _accept(self, factors: Factors, swept: Factors) -> None:
         """Keep factors, and prepare where extrapolated sweeps will start."""
         beta = self.momentum.step()
-        self._starts = {
-            axis: extrapolated(factors[axis], self.accepted[axis], beta, np.inf)
-            for axis in self.problem.model.column_axes
-            if beta
-        }
+        if beta:
+            for axis in self.problem.model.column_axes:
+                self._starts[axis] = extrapolated(factors[axis], self.accepted[axis], beta, np.inf)
         self._swept, self.accepted = swept, factors
 
 
 def extrapolated(new: Array, old: Array, beta: float, upper: float) -> Array:
-    """A step from the new factor along its last change, kept inside the bounds."""
-    out = new - old
-    out *= new.dtype.type(beta)
-    out += new
-    return np.clip(out, 0, upper if np.isfinite(upper) else None, out=out)
+    """A step from the new factor along its last change, kept inside the bounds; it takes the old one's place."""
+    np.subtract(new, old, out=old)
+    old *= new.dtype.type(beta)
+    old += new
+    return np.clip(old, 0, upper if np.isfinite(upper) else None, out=old)
 
 
 def sweeps_worth(problem: Problem, axis: str) -> int:

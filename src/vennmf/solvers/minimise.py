@@ -56,10 +56,10 @@ def minimise(
             started = time.perf_counter()
             left = replace(options, time_limit=options.time_limit - (started - began))
             factors = initialise(problem, init, start, number)
-            if relaxed is None:
-                solution = Loop(problem, factors, SWEEPS[solver], left, start).run(on_step, started=started)
-            else:
-                solution = _from_relaxed(problem, relaxed, factors, left, start, on_step, started)
+            if relaxed is not None:
+                factors = _walked(relaxed, factors, left, start, started)
+                left = replace(left, warm_start=0)
+            solution = Loop(problem, factors, SWEEPS[solver], left, start).run(on_step, started=started)
             if best is None or solution.objective < best.objective:
                 best = solution
             if solution.stop_reason in ENDS_ALL_STARTS:
@@ -69,23 +69,14 @@ def minimise(
         return polished(problem, replace(best, stop_reason=ended or best.stop_reason), options.tol)
 
 
-def _from_relaxed(
-    problem: Problem,
-    relaxed: Problem,
-    factors: Factors,
-    options: Options,
-    rng: np.random.Generator,
-    on_step: Callable[..., bool] | None,
-    started: float,
-) -> Solution:
-    """First some steps without the penalties that couple rows, then the whole objective from where these led.
+def _walked(relaxed: Problem, factors: Factors, options: Options, rng: np.random.Generator, started: float) -> Factors:
+    """Where the first steps lead, without the penalties that couple rows.
 
     From a random start all blocks overlap, and a strong orthogonality would decide who takes what before the data have.
-    The first steps are not reported; their seconds count.
+    These steps are not reported; their seconds count.
     """
     first = replace(options, max_iter=RELAXED_STEPS)
-    ahead = Loop(relaxed, factors, SWEEPS["cd"], first, rng).run(started=started)
-    return Loop(problem, ahead.factors, SWEEPS["cd"], replace(options, warm_start=0), rng).run(on_step, started=started)
+    return Loop(relaxed, factors, SWEEPS["cd"], first, rng).run(started=started).factors
 
 
 def polished(problem: Problem, solution: Solution, tol: float) -> Solution:
@@ -97,7 +88,8 @@ def polished(problem: Problem, solution: Solution, tol: float) -> Solution:
     for axis in problem.model.row_axes:
         if all(getattr(penalty, "holds_for_new_items", True) for penalty in problem.model.penalties_on(axis)):
             factors[axis] = factors[axis].copy()
-            fold_in(factors[axis], problem.form(axis, factors))
+            for rows, _, form in problem.pieces(axis, factors):
+                fold_in(factors[axis][rows], form)
     last = solution.steps[-1]
     objective = problem.objective(factors)
     if not objective <= last.objective:
@@ -142,12 +134,9 @@ def encode(problem: Problem, factors: Factors, axis: str, penalties: Sequence[Pe
 
     ``penalties`` are those of the axis in the model unless given.
     """
-    model = problem.model
-    F = np.zeros((problem.sizes[axis], model.layouts[axis].width), problem.dtype)
-    data = problem.data_form(axis, factors)
-    form = Form(data.parts, data.cross)
-    for penalty in model.penalties_on(axis) if penalties is None else penalties:
-        if getattr(penalty, "holds_for_new_items", True):
-            penalty.add_form(form, F, model.layouts[axis])
-    fold_in(F, form)
+    given = problem.model.penalties_on(axis) if penalties is None else penalties
+    kept = [penalty for penalty in given if getattr(penalty, "holds_for_new_items", True)]
+    F = np.zeros((problem.sizes[axis], problem.model.layouts[axis].width), problem.dtype)
+    for rows, _, form in problem.pieces(axis, {**factors, axis: F}, penalties=kept):
+        fold_in(F[rows], form)
     return F

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -18,15 +19,23 @@ from vennmf.model.losses import Frobenius
 from vennmf.model.model import Model
 from vennmf.model.penalties import MutuallyOrthogonal, Penalty
 from vennmf.solvers import products
+from vennmf.solvers.memory import Plan, planned
 from vennmf.solvers.sweeps import coordinate_descent, projected_square
 
 Factors = dict[str, Array]
 
-COPY_LIMIT = 256 << 20
-"""Bytes of a sparse matrix up to which a second copy by columns is kept during a fit."""
-
 NOTHING = 1e-6
 """A component is dead when its row side is this small beside the largest component's."""
+
+
+class Half(NamedTuple):
+    """What one loss makes its part of an axis's waist of: a product, for any of its rows, and a gram."""
+
+    loss: Frobenius
+    product: Callable[[slice], Array]
+    gram: Array
+    rows: NDArray[np.intp] | None
+    columns: NDArray[np.intp] | None
 
 
 class DataForm(NamedTuple):
@@ -34,6 +43,14 @@ class DataForm(NamedTuple):
 
     parts: list[tuple[NDArray[np.intp] | None, Array]]
     cross: Array
+
+
+class Piece(NamedTuple):
+    """Some rows of an axis: what the data add to their waist, and the whole of it."""
+
+    rows: slice
+    data: DataForm
+    form: Form
 
 
 class Problem:
@@ -57,10 +74,12 @@ class Problem:
                 _check_scale(view, squared)
             self.squared_norms[loss.view] = squared
             self.weights[loss.view] = loss.weight if loss.weight is not None else 1.0 / squared
+        self.plan = Plan()
         self._columns = {(loss.view, axis): self._picked(loss, axis) for loss in model.losses for axis in loss.axes}
         for axis in () if allow_empty else model.axes:
             for penalty in model.penalties_on(axis):
                 _check_size(penalty, axis, self.sizes[axis])
+        self.plan = planned(self)
 
     def _picked(self, loss: Frobenius, axis: str) -> NDArray[np.intp] | None:
         layout = self.model.layouts[axis]
@@ -71,70 +90,129 @@ class Problem:
         columns = self._columns[view, axis]
         return F if columns is None else np.ascontiguousarray(F[:, columns])
 
+    def keeping(self, penalties: Sequence[Penalty]) -> Problem:
+        """The same problem with some of its penalties."""
+        other = copy(self)
+        other.model = Model(self.model.blocks, self.model.losses, tuple(penalties))
+        return other
+
     def relaxed(self) -> Problem | None:
         """The same problem without the penalties that couple rows of a column axis, or None if it has none."""
-        model = self.model
-        kept = tuple(penalty for penalty in model.penalties if not isinstance(penalty, MutuallyOrthogonal))
-        if len(kept) == len(model.penalties):
-            return None
-        other = copy(self)
-        other.model = Model(model.blocks, model.losses, kept)
-        return other
+        kept = [penalty for penalty in self.model.penalties if not isinstance(penalty, MutuallyOrthogonal)]
+        return None if len(kept) == len(self.model.penalties) else self.keeping(kept)
 
     # ---------------------------------------------------------------- the waist
 
     def data_form(self, axis: str, factors: Factors) -> DataForm:
         """Gram and cross that the losses give one axis."""
-        width = self.model.layouts[axis].width
+        return self._data_form(axis, self._halves(axis, factors), products.ALL)
+
+    def _data_form(self, axis: str, halves: list[Half], rows: slice) -> DataForm:
+        """Gram and cross of some rows; of all of them, where not every view sees all."""
+        width, size = self.model.layouts[axis].width, len(range(self.sizes[axis])[rows])
         grams: list[tuple[NDArray[np.intp] | None, Array]] = []
         cross: Array | None = None
-        for loss in self.model.losses:
-            if axis not in loss.axes:
-                continue
-            view, columns = self.views[loss.view], self._columns[loss.view, axis]
-            on_rows = axis == loss.left
-            columns_side = [self.part_of(loss.view, a, factors[a]) for a in loss.column_axes if a != axis]
-            if on_rows:
-                others = products.khatri_rao(columns_side)
-                product, gram = products.times(view.X, others), products.hadamard_gram(columns_side)
-            else:
-                others = self.part_of(loss.view, loss.left, factors[loss.left])
-                others = others if view.rows is None else others[view.rows]
-                product = self._transposed_times(loss.view, others)
-                gram = products.hadamard_gram([others, *columns_side])
-                if columns_side:
-                    sizes = [self.sizes[a] for a in loss.column_axes]
-                    product = products.contracted(product, sizes, loss.column_axes.index(axis), columns_side)
-            gram, part = loss.form(product, gram, self.weights[loss.view])
-            rows = view.rows if on_rows else None
-            grams.append((rows, _spread(gram, columns, width)))
-            if cross is None and columns is None and rows is None:
+        for half in halves:
+            gram, part = half.loss.form(half.product(rows), half.gram, self.weights[half.loss.view])
+            grams.append((half.rows, _spread(gram, half.columns, width)))
+            if cross is None and half.columns is None and half.rows is None:
                 cross = part
             else:
-                cross = np.zeros((self.sizes[axis], width), self.dtype) if cross is None else cross
-                _add_at(cross, part, rows, columns)
+                cross = np.zeros((size, width), self.dtype) if cross is None else cross
+                _add_at(cross, part, half.rows, half.columns)
         assert cross is not None
-        return DataForm(_by_pattern(grams, self.sizes[axis]), cross)
+        return DataForm(_by_pattern(grams, size), cross)
 
-    def _transposed_times(self, name: str, L: Array) -> Array:
-        """Xᵀ L, from a copy of X by columns where that is small enough to keep: it takes half the time of a scatter."""
+    def _halves(self, axis: str, factors: Factors) -> list[Half]:
+        """What each loss of an axis is multiplied with."""
+        return [self._half(loss, axis, factors) for loss in self.model.losses if axis in loss.axes]
+
+    def _half(self, loss: Frobenius, axis: str, factors: Factors) -> Half:
+        view, columns = self.views[loss.view], self._columns[loss.view, axis]
+        columns_side = [self.part_of(loss.view, a, factors[a]) for a in loss.column_axes if a != axis]
+        if axis == loss.left:
+            others = products.khatri_rao(columns_side)
+            gram = products.hadamard_gram(columns_side)
+            return Half(loss, lambda rows: products.times(view.X, others, rows), gram, view.rows, columns)
+        left = self.part_of(loss.view, loss.left, factors[loss.left])
+        left = left if view.rows is None else left[view.rows]
+        gram = products.hadamard_gram([left, *columns_side])
+
+        def product(rows: slice) -> Array:
+            if not columns_side:
+                return self._transposed_times(loss.view, left, rows)
+            sizes = [self.sizes[a] for a in loss.column_axes]
+            whole = self._transposed_times(loss.view, left, products.ALL)
+            return products.contracted(whole, sizes, loss.column_axes.index(axis), columns_side)[rows]
+
+        return Half(loss, product, gram, None, columns)
+
+    def _transposed_times(self, name: str, L: Array, rows: slice) -> Array:
+        """Some rows of Xᵀ L, from the copy of X by columns where one is kept: it takes half the time of a scatter."""
         X = self.views[name].X
-        if not sp.issparse(X) or X.data.nbytes + X.indices.nbytes > COPY_LIMIT:
-            return products.transposed_times(X, L)
+        if name not in self.plan.copied:
+            return products.transposed_times(X, L)[rows]
         if name not in self._by_columns:
             self._by_columns[name] = X.T.tocsr()
-        return products.times(self._by_columns[name], L)
+        return products.times(self._by_columns[name], L, rows)
 
     def form(self, axis: str, factors: Factors, data: DataForm | None = None, *, by_rule: bool = False) -> Form:
         """The whole waist for one axis at the current factors; ``by_rule`` parts it as the papers' rules do."""
-        data = data or self.data_form(axis, factors)
-        penalties = self.model.penalties_on(axis)
+        data, hold = data or self.data_form(axis, factors), self._norm_multiplier(axis, factors, by_rule)
+        return self._form(axis, factors[axis], data, self.model.penalties_on(axis), hold, by_rule)
+
+    def pieces(
+        self, axis: str, factors: Factors, *, by_rule: bool = False, penalties: Sequence[Penalty] | None = None
+    ) -> Iterator[Piece]:
+        """The waist for one axis, a stretch of rows at a time where rows do not see each other, else at once.
+
+        Where the products can be had by stretches, too, only one stretch of cross exists at a time. ``penalties`` are those
+        of the axis in the model unless given.
+        """
+        halves = self._halves(axis, factors)
         hold = self._norm_multiplier(axis, factors, by_rule)
+        penalties = self.model.penalties_on(axis) if penalties is None else penalties
+        parts = self.stretches(axis, penalties)
+        at_once = len(parts) == 1 or not self.streams(axis, self.plan.copied)
+        whole = self._data_form(axis, halves, products.ALL) if at_once else None
+        for rows in parts:
+            data = self._data_form(axis, halves, rows) if whole is None else whole._replace(cross=whole.cross[rows])
+            yield Piece(rows, data, self._form(axis, factors[axis][rows], data, penalties, hold, by_rule))
+
+    def stretches(self, axis: str, penalties: Sequence[Penalty]) -> list[slice]:
+        """The rows of the pieces of an axis: all at once where they see each other or different views."""
+        see_each_other = not all(getattr(penalty, "by_row", False) for penalty in penalties)
+        if see_each_other or any(
+            axis == loss.left and self.views[loss.view].rows is not None for loss in self.model.losses
+        ):
+            return [products.ALL]
+        return products.stretches(self.sizes[axis], self.model.layouts[axis].width * self.dtype.itemsize)
+
+    def streams(self, axis: str, copied: frozenset[str]) -> bool:
+        """Whether the cross of a stretch of rows can be had without that of all others, with copies of some views by columns."""
+        across = [loss for loss in self.model.losses if axis in loss.column_axes]
+        scattered = any(
+            loss.modes or (sp.issparse(self.views[loss.view].X) and loss.view not in copied) for loss in across
+        )
+        return not scattered
+
+    def _form(
+        self,
+        axis: str,
+        F: Array,
+        data: DataForm,
+        penalties: Sequence[Penalty],
+        hold: tuple[Array, Array] | None,
+        by_rule: bool,
+    ) -> Form:
+        """Data, penalties and what holds the norms, for the rows of F; the data's own arrays stay as they are."""
         idle = self._idle(axis, data)
         if not penalties and hold is None and not len(idle):
             return Form(data.parts, data.cross)
-        form = Form([(rows, gram.copy()) for rows, gram in data.parts], data.cross.copy())
-        F, layout = factors[axis], self.model.layouts[axis]
+        reads = hold is None and not len(idle) and all(isinstance(p, MutuallyOrthogonal) for p in penalties)
+        cross = data.cross if reads else data.cross.copy()
+        form = Form([(rows, gram.copy()) for rows, gram in data.parts], cross)
+        layout = self.model.layouts[axis]
         for penalty in penalties:
             add_to(form, penalty, F, layout, by_rule)
         if form.coupling is not None and (form.bends or form.column_maximum is not None):
@@ -195,24 +273,39 @@ class Problem:
 
     def _radial(self, axis: str, F: Array, by_rule: bool) -> Array:
         """Two nonnegative halves of <F_j, gradient of the penalties at F_j> for each column of one axis."""
-        form = Form.zeros(F.shape[0], F.shape[1], F.dtype)
-        for penalty in self.model.penalties_on(axis):
-            if not (by_rule and getattr(penalty, "rule_ignores_scale", False)):
-                add_to(form, penalty, F, self.model.layouts[axis], by_rule)
-        down = form.repulsion(F) + np.maximum(-form.cross, 0)
-        up = np.maximum(form.cross, 0) + (0 if form.pull is None else form.pull)
-        return np.stack([np.einsum("ij,ij->j", F, half, dtype=np.float64) for half in (down, up)])
+        halves = np.zeros((2, F.shape[1]))
+        for rows in self.stretches(axis, self.model.penalties_on(axis)):
+            part = F[rows]
+            form = Form.zeros(part.shape[0], part.shape[1], part.dtype)
+            for penalty in self.model.penalties_on(axis):
+                if not (by_rule and getattr(penalty, "rule_ignores_scale", False)):
+                    add_to(form, penalty, part, self.model.layouts[axis], by_rule)
+            down = form.repulsion(part) + np.maximum(-form.cross, 0)
+            up = np.maximum(form.cross, 0) + (0 if form.pull is None else form.pull)
+            halves += [np.einsum("ij,ij->j", part, half, dtype=np.float64) for half in (down, up)]
+        return halves
 
     # ---------------------------------------------------------------- values
 
     def fit_of(self, axis: str, data: DataForm, F: Array) -> float:
         """The losses of every view whose last column axis this is, at F, from the data's gram and cross."""
+        return self.fit_from(axis, data, F, products.inner(data.cross, F))
+
+    def fit_from(self, axis: str, data: DataForm, F: Array, inner: float) -> float:
+        """The same where <C, F> is known."""
         constant = sum(
             self.weights[loss.view] * self.squared_norms[loss.view]
             for loss in self.model.losses
             if axis == loss.column_axes[-1]
         )
-        return 0.5 * constant - products.inner(data.cross, F) + 0.5 * quadratic(data, F)
+        return 0.5 * constant - inner + 0.5 * quadratic(data, F)
+
+    def fit(self, axis: str, factors: Factors) -> float:
+        """The losses of every view whose last column axis this is, from scratch."""
+        inner = 0.0
+        for rows, data, _ in self.pieces(axis, factors):
+            inner += products.inner(data.cross, factors[axis][rows])
+        return self.fit_from(axis, data, factors[axis], inner)
 
     def penalty_values(self, factors: Factors) -> dict[str, float]:
         """Each penalty's value by name, summed over the axes it is on."""
@@ -230,15 +323,17 @@ class Problem:
 
     def objective(self, factors: Factors) -> float:
         """The objective from scratch: losses and penalties. The loop reads the same number from its forms."""
-        fit = sum(self.fit_of(axis, self.data_form(axis, factors), factors[axis]) for axis in self.model.last_axes)
-        return fit + sum(self.penalty_values(factors).values())
+        return sum(self.fit(axis, factors) for axis in self.model.last_axes) + sum(
+            self.penalty_values(factors).values()
+        )
 
     def violation(self, factors: Factors) -> float:
         """Norm of the projected gradient of the constrained problem over all factors: zero at a stationary point."""
         total = 0.0
         for axis in self.model.axes:
-            form = self.form(axis, factors)
-            total += projected(factors[axis], form, form.gradient(factors[axis]))
+            for rows, _, form in self.pieces(axis, factors):
+                part = factors[axis][rows]
+                total += projected(part, form, form.gradient(part))
         return float(np.sqrt(total))
 
     # ---------------------------------------------------------------- scale

@@ -11,12 +11,24 @@ from vennmf.matrices.view import Matrix
 from vennmf.model.form import Array
 from vennmf.solvers import kernels
 
+ALL = slice(None)
+STRETCH = 2 << 20
+"""Bytes of the products of a few rows that are held at once: they stay in the cache until these rows are swept."""
 
-def times(X: Matrix, R: Array) -> Array:
-    """X R, dense."""
+
+def times(X: Matrix, R: Array, rows: slice = ALL) -> Array:
+    """X R, dense, or some of its rows; none of X is copied."""
     if not sp.issparse(X):
-        return kernels.dense_product(X, R)
-    return kernels.sparse_times_dense(X.data, X.indices, X.indptr, R, np.empty((X.shape[0], R.shape[1]), X.dtype))
+        return kernels.dense_product(X[rows], R)
+    first, last, _ = rows.indices(X.shape[0])
+    out = np.empty((last - first, R.shape[1]), X.dtype)
+    return kernels.sparse_times_dense(X.data, X.indices, X.indptr[first : last + 1], R, out)
+
+
+def stretches(n_rows: int, width: int) -> list[slice]:
+    """Consecutive rows of about STRETCH bytes each, of so many bytes a row; the cuts depend on nothing else."""
+    height = max(STRETCH // (1024 * width), 1) * 1024
+    return [slice(first, min(first + height, n_rows)) for first in range(0, max(n_rows, 1), height)]
 
 
 def transposed_times(X: Matrix, L: Array) -> Array:

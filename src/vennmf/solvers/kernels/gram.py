@@ -17,15 +17,16 @@ STRETCH, MOST_PARTS, MOST_NUMBERS = 1024, 64, 8_000_000
 def row_gram(F):
     """The compiled twin of ``reference.row_gram``."""
     k = F.shape[1]
-    F = widened(F, F.dtype)
+    wide = max(k, BYTES // F.itemsize)
     most = max(1, min(MOST_PARTS, MOST_NUMBERS // (k * k + 1)))
     height = STRETCH * max(1, -(-len(F) // (STRETCH * most)))
-    parts = np.zeros((-(-len(F) // height), F.shape[1], F.shape[1]))
+    parts = np.zeros((-(-len(F) // height), wide, wide))
 
     def rows(first, last):
         block = aligned(16 * BYTES // F.itemsize, F.dtype)
         for i in range(first, last):
-            _add_gram(F, parts[i], block, i * height, min(len(F), (i + 1) * height))
+            part = widened(F[i * height : (i + 1) * height], F.dtype)
+            _add_gram(part, parts[i], block, 0, len(part))
 
     share(rows, len(parts), 1 + 2_000_000 // (height * k * k + 1))
     upper = np.triu(parts.sum(axis=0)[:k, :k])
