@@ -61,7 +61,11 @@ def widened(B, dtype):
     """B, contiguous, with zero columns up to the width of a vector."""
     missing = BYTES // dtype.itemsize - B.shape[1]
     B = np.ascontiguousarray(B, dtype=dtype)
-    return np.pad(B, ((0, 0), (0, missing))) if missing > 0 else B
+    if missing <= 0:
+        return B
+    out = np.zeros((len(B), B.shape[1] + missing), dtype=dtype)
+    out[:, : B.shape[1]] = B
+    return out
 
 
 def room(out, first, last):

@@ -20,14 +20,15 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     if not n_rows or not k:
         return 0.0
     contiguous(F, "F")
-    G = np.pad(np.ascontiguousarray(G, dtype=np.float64), ((0, 0), (0, -k % (BYTES // 8))))
+    padded = np.zeros((k, k + -k % (BYTES // 8)))  # not numpy.pad, which takes as long as a row
+    padded[:, :k] = G
     C = np.ascontiguousarray(C, dtype=F.dtype)
     ratios = np.empty(n_rows)
 
     def rows(first, last):
-        g = aligned(G.shape[1], np.dtype(np.float64))
+        g = aligned(padded.shape[1], np.dtype(np.float64))
         g[:] = 0
-        _solve_rows(F, G, C, float(tol), max_sweeps, g, ratios, first, last)
+        _solve_rows(F, padded, C, float(tol), max_sweeps, g, ratios, first, last)
 
     share(rows, n_rows, 1 + WORTH_A_THREAD // (k * k))
     return float(ratios.max())
