@@ -7,7 +7,21 @@ from scipy import optimize, sparse
 from vennmf.solvers import kernels
 from vennmf.solvers.kernels import reference
 
-SHAPES = [(1, 1), (1, 7), (3, 4), (10, 3), (7, 16), (33, 17), (64, 8), (65, 60), (257, 33)]
+SHAPES = [
+    (1, 1),
+    (1, 7),
+    (3, 4),
+    (10, 3),
+    (7, 16),
+    (33, 17),
+    (64, 8),
+    (65, 60),
+    (257, 33),
+    (70, 4),
+    (97, 5),
+    (100, 1),
+    (40, 15),
+]
 DTYPES = [np.float32, np.float64]
 
 

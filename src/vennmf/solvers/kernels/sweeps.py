@@ -42,10 +42,10 @@ def sweep(F, G, C, curvature, upper, n_sweeps):
     upper = F.dtype.type(upper)
     grain = WORTH_A_THREAD // (k * k * height * max(n_sweeps, 1)) + 1
 
-    size = G.shape[0] * height
+    size, spare = G.shape[0] * height, height * height // 2  # what narrow tiles write past their last line
 
     def tiles(first, last):
-        scratch, squares = aligned(3 * size + height, F.dtype), aligned(height, np.float64)
+        scratch, squares = aligned(3 * size + height + spare, F.dtype), aligned(height, np.float64)
         _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last)
 
     share(tiles, n_tiles, grain)
@@ -117,6 +117,46 @@ def scatter_tile(T, base, F, row):
 
 
 @njit(nogil=True, cache=True)
+def _gather(F, row, T, base):
+    """As ``gather_tile``; where rows are shorter than a vector, each is read with what follows it.
+
+    Then lines past the last of the tile are overwritten, those up to a multiple of four with zeros.
+    """
+    k = F.shape[1]
+    w = lanes_of(F)
+    height = 2 * w
+    if not _narrow(F, row):
+        gather_tile(F, row, T, base)
+        return
+    transpose(F, row * k, k, T, base, height)
+    transpose(F, (row + w) * k, k, T, base + w, height)
+    for i in range(base + k * height, base + (k + -k % 4) * height, w):
+        store(T, i, zeros(T))
+
+
+@njit(nogil=True, cache=True)
+def _scatter(T, base, room, F, row):
+    """As ``scatter_tile``; where rows are shorter than a vector, by way of T from ``room`` on."""
+    k = F.shape[1]
+    w = lanes_of(F)
+    height = 2 * w
+    if not _narrow(F, row):
+        scatter_tile(T, base, F, row)
+        return
+    transpose(T, base, height, T, room, k)
+    transpose(T, base + w, height, T, room + w * k, k)
+    for i in range(0, height * k, w):
+        store(F, row * k + i, load(T, room + i))
+
+
+@njit(nogil=True, cache=True)
+def _narrow(F, row):
+    """Whether rows are shorter than a vector and a vector may be read from each of a tile."""
+    k, w = F.shape[1], lanes_of(F)
+    return k < w and (row + 2 * w - 1) * k + w <= F.size
+
+
+@njit(nogil=True, cache=True)
 def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last):
     """Scratch holds, one after the other, the rows' curvature, a tile of F, of C, and of F as it was."""
     k, padded = F.shape[1], G.shape[0]
@@ -126,8 +166,8 @@ def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squar
         scratch[i] = 0
     for tile in range(first, last):
         row = tile * height
-        gather_tile(F, row, scratch, now)
-        gather_tile(C, row, scratch, cross)
+        _gather(F, row, scratch, now)
+        _gather(C, row, scratch, cross)
         for i in range((row + height) * k, (row + 2 * height) * k, lanes_of(F)):  # the next tile, meanwhile
             prefetch(F, i)
             prefetch(C, i)
@@ -145,7 +185,7 @@ def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squar
             total += squares[lane]
         violations[tile] = total
         if n_sweeps:
-            scatter_tile(scratch, now, F, row)
+            _scatter(scratch, now, old, F, row)
 
 
 @njit(nogil=True, cache=True)
