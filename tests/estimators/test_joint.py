@@ -249,7 +249,7 @@ def test_models_pickle_clone_search_and_chain(two_sources):
     np.testing.assert_array_equal(again.transform(X, source="x"), model.transform(X, source="x"))
     assert clone(model).get_params() == model.get_params()
     assert "JSNMF" in model._repr_html_()
-    search = GridSearchCV(vn.NMF(max_iter=20, tol=0.1), {"n_components": [1, 3]}, cv=2).fit(X)
+    search = GridSearchCV(vn.NMF(max_iter=20, tol=0.1, random_state=0), {"n_components": [1, 3]}, cv=2).fit(X)
     assert search.best_params_["n_components"] == 3
     table = make_pipeline(MaxAbsScaler(), vn.NMF(3, tol=0.1)).set_output(transform="pandas").fit_transform(X)
     assert list(table.columns) == ["shared0", "shared1", "shared2"]
