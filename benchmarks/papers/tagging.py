@@ -59,7 +59,14 @@ METHODS: dict[str, tuple[Any, list[Settings]]] = {
     "logistic": (TagRegression, grid(C=[3.0, 10.0, 30.0, 100.0])),
     "PJMF": (
         vn.PJMF,
-        grid(n_components=[30, 120], sigma=[0.15, 0.25, 0.4], scaling=["whiten"], random_state=[0], n_threads=[1]),
+        grid(
+            n_components=[30, 120],
+            sigma=[0.25, 0.4],
+            gamma=[0.005, 0.05],
+            scaling=["whiten"],
+            random_state=[0],
+            n_threads=[1],
+        ),
     ),
 }
 
@@ -74,12 +81,12 @@ SECOND: dict[str, list[Settings]] = {
     "k nearest": WHITENED,
     "logistic": [{"C": 1.0}, {"C": 300.0}, {"unit_length": True}, *WHITENED],
     "PJMF": [
+        {"sigma": 0.15},
+        {"n_components": 60},
         {"scaling": "standard"},
         {"unit_length": False},
-        {"n_components": 60},
         {"alpha": 0.0},
         {"alpha": 5.0},
-        {"gamma": 0.05},
     ],
 }
 """Changes that are tried on the best settings of the first round."""

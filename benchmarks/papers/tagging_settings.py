@@ -3,6 +3,7 @@
     VENNMF_DATA=... python benchmarks/papers/tagging_settings.py --sensitivity mirflickr --out sensitivity.jsonl
     python benchmarks/papers/tagging_settings.py --table sensitivity.jsonl
     VENNMF_DATA=... python benchmarks/papers/tagging_settings.py --solvers mirflickr
+    VENNMF_DATA=... python benchmarks/papers/tagging_settings.py --nearness openclipart --chosen tagging.jsonl
 
 The sensitivity is figure 2 of the paper: F1 at 5 of new images over α × β and over p; and over σ, which it searches.
 """
@@ -18,10 +19,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.metrics import label_ranking_average_precision_score
 from tagging import Settings, Views, fitted, lines, measures, splits
 from tagging_collections import COLLECTIONS
 
 import vennmf as vn
+from vennmf.baselines import NearestImages
+from vennmf.baselines.tagging import _dense
 from vennmf.estimators.feature_scaling import apply_scaling, named_views
 from vennmf.solvers.manifold import CentredStiefel
 
@@ -103,10 +107,38 @@ def made_feasible(model: vn.PJMF, views: dict[str, np.ndarray], tags: Any) -> fl
     return problem.terms(point.A, space.tags(point)).objective
 
 
+def nearness(name: str, chosen: Path, n_groups: int = 3) -> pd.DataFrame:
+    """Label-ranking average precision of new images, in groups by how near their nearest training image is.
+
+    Methods have the settings that the benchmark chose on its first split, from its file.
+    """
+    collection = COLLECTIONS[name]()
+    _, train, test = next(splits(collection, 1))
+    views = Views(collection.views)
+    settings = {
+        line["method"]: line["settings"]
+        for line in lines(chosen)
+        if line["collection"] == name and line["split"] == 0 and line["method"] != "original tags"
+    }
+    whitened = NearestImages(1, scaling="whiten", unit_length=True).fit(views.rows(train), collection.given[train])
+    distance = whitened._search.kneighbors(_dense(whitened.scaled(views.rows(test))), 1)[0].ravel()
+    tagged = np.diff(collection.truth[test].indptr) > 0
+    groups = np.array_split(np.flatnonzero(tagged)[np.argsort(distance[tagged])], n_groups)
+    truth = collection.truth[test].toarray() > 0
+    rows = {"distance": [f"{distance[group].min():.2f} to {distance[group].max():.2f}" for group in groups]}
+    for method, chosen_settings in settings.items():
+        scores = views.scores(fitted(method, chosen_settings, views, collection, train, last=True), train, test)
+        ranked = [label_ranking_average_precision_score(truth[group], scores[group]) for group in groups]
+        rows[method] = [f"{value:.3f}" for value in ranked]
+    return pd.DataFrame(rows, index=["nearest third", "middle third", "farthest third"]).T
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sensitivity", choices=list(COLLECTIONS))
     parser.add_argument("--solvers", choices=list(COLLECTIONS))
+    parser.add_argument("--nearness", choices=list(COLLECTIONS))
+    parser.add_argument("--chosen", type=Path, default=Path("tagging.jsonl"), help="a file of the benchmark")
     parser.add_argument("--out", type=Path, default=Path("sensitivity.jsonl"))
     parser.add_argument("--table", type=Path, help="print the tables of a sensitivity file")
     given = parser.parse_args()
@@ -115,6 +147,8 @@ def main() -> None:
             print(shown.round(3).to_string(), end="\n\n")
     if given.sensitivity:
         sensitivity(given.sensitivity, given.out)
+    if given.nearness:
+        print(nearness(given.nearness, given.chosen).to_string())
     if given.solvers:
         for line in solvers(given.solvers):
             print(json.dumps(line), flush=True)
