@@ -42,7 +42,8 @@ class N2S2L(FactorModel):
     Parameters
     ----------
     n_components : int, default=None
-        Columns of V; None for the paper's N_l m / (N_l + m), with N_l labelled items of m features.
+        Columns of V; None for the paper's N_l m / (N_l + m), with N_l labelled items of m features, but one more than there
+        are classes at least; 2 without labels.
     n_discriminative : int, default=None
         Columns of V₁; None for the number of classes.
     alpha : float, default=10
@@ -54,7 +55,7 @@ class N2S2L(FactorModel):
     n_between : int, default=20
         Closest pairs with other classes, for each class.
     n_within : int, default=None
-        Neighbours of its own class to which a labelled item is joined; None for all n_c − 1 of them.
+        Neighbours of its own class to which a labelled item is joined; None for all n_c − 1 of them, for which no edges are made.
     within, between, smooth : sparse matrix, default=None
         Graphs over the items of the fit in place of those built from the labels.
     n_vote : int, default=1
