@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 from claims import spread
+from kept import Kept
 from sklearn.cluster import KMeans, SpectralClustering
 from sklearn.decomposition import PCA
 from sklearn.metrics.pairwise import cosine_similarity
@@ -161,20 +162,25 @@ METHODS: dict[str, Callable[[Task, int], Clusters]] = {
 }
 
 
-def compare(task: Task, runs: int, methods: Mapping[str, Callable[[Task, int], Clusters]] = METHODS) -> pd.DataFrame:
-    """Scores of every method, source and seed: method, source, seed, accuracy, nmi, entropy, purity."""
-    rows = []
-    for name, method in methods.items():
-        for seed in range(runs):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                clusters = method(task, seed)
-            for source, found in clusters.items():
-                rows.append(
-                    {"method": name, "source": source, "seed": seed, **clustering_scores(task.labels[source], found)}
-                )
-        last = pd.DataFrame(rows).query("method == @name").groupby("source")[["accuracy", "nmi"]].mean().round(3)
-        print(name, last.to_dict("index"), flush=True)
+def compare(
+    task: Task, runs: int, methods: Mapping[str, Callable[[Task, int], Clusters]] = METHODS, kept: Kept | None = None
+) -> pd.DataFrame:
+    """Scores of every method, source and seed: method, source, seed, accuracy, nmi, entropy, purity. Whole seeds alone."""
+
+    def once(case: dict[str, Any]) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clusters = methods[case["method"]](task, case["seed"])
+        return {"scores": {source: clustering_scores(task.labels[source], c) for source, c in clusters.items()}}
+
+    cases = [{"method": method, "seed": seed} for seed in range(runs) for method in methods]
+    found = (kept or Kept()).measure(cases, once)
+    whole = found.groupby("seed")["method"].transform("size") == len(methods)
+    rows = [
+        {"method": row.method, "source": source, "seed": row.seed, **scores}
+        for row in found[whole].itertuples()
+        for source, scores in row.scores.items()
+    ]
     return pd.DataFrame(rows)
 
 
@@ -197,11 +203,15 @@ def _any(paper: Mapping[str, Mapping[str, str]], key: str) -> bool:
     return any(key in row for row in paper.values())
 
 
-def best_lssmtc(task: Task, seeds: range = range(1000, 1003)) -> tuple[float, int]:
+def best_lssmtc(task: Task, kept: Kept, seeds: range = range(1000, 1003)) -> tuple[float, int]:
     """λ and l of LSSMTC with the best mean accuracy: chosen by the labels, in the baseline's favour, on seeds of its own."""
 
-    def accuracy(setting: tuple[float, int]) -> float:
-        found = [lssmtc(*setting)(task, seed) for seed in seeds]
-        return float(np.mean([clustering_accuracy(task.labels[s], c) for each in found for s, c in each.items()]))
+    def once(case: dict[str, Any]) -> dict[str, Any]:
+        found = [lssmtc(case["own"], case["size"])(task, seed) for seed in seeds]
+        right = [clustering_accuracy(task.labels[s], clusters) for each in found for s, clusters in each.items()]
+        return {"accuracy": float(np.mean(right))}
 
-    return max(product((0.2, 0.3, 0.5, 0.8), (2, 12, 16, 30)), key=accuracy)
+    settings = [{"own": own, "size": size} for own, size in product((0.2, 0.3), (2, 12, 16, 30))]
+    found = kept.measure(settings, once)
+    best = found.loc[found["accuracy"].idxmax()]
+    return float(best["own"]), int(best["size"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ PATH, TWO = (5, 10, 15, 20, 30, 40), (15, 40)
 """Shared components: the whole path to full sharing; the paper's best and full sharing."""
 SIZES: tuple[int | None, ...] = (300, None, 1000, 2000)
 """Items of the target that the model is fitted to; None for all. All are searched."""
+WEIGHTS = (1.0, 0.3, 0.1, 0.03)
+"""Of an auxiliary that shares all of the target's components; 1 is equal say."""
 CANDIDATES = (Sharing(15), Sharing(40), Sharing(60), Sharing(60, 0.1))
 MAIN = ("NUS-WIDE tags", "COCO objects", "internal")
 MORE = ("NUS-WIDE concepts", "caption words", "Instagram", "YouTube")
@@ -40,6 +43,11 @@ def cases(seeds: range, quick: bool) -> Iterator[Case]:
 
 def of_target(name: str, sources: tuple[str, ...], seed: int, quick: bool) -> Iterator[Case]:
     main = name == "MIRFlickr"
+    for baseline in ("Jaccard", "hybrid"):
+        yield {"target": name, "n": None, "seed": seed, "method": baseline, "auxiliary": "internal", "K": 0}
+    for source, weight in product(MAIN[:2], WEIGHTS) if main and not quick else ():
+        case = {"target": name, "n": 1000, "seed": seed, "method": "weighted", "auxiliary": source}
+        yield {**case, "K": R, "weight": weight}
     sizes = (300, None) if quick or not main else SIZES
     for size in sizes:
         base = {"target": name, "n": size, "seed": seed}
@@ -52,8 +60,6 @@ def of_target(name: str, sources: tuple[str, ...], seed: int, quick: bool) -> It
                 yield {**base, "method": "RJSNMF", "auxiliary": source, "K": 15}
             if size in (300, 1000) or (size is None and source in MAIN and not quick):
                 yield {**base, "method": "chosen", "auxiliary": source, "K": -1}
-    for baseline in ("Jaccard", "hybrid"):
-        yield {"target": name, "n": None, "seed": seed, "method": baseline, "auxiliary": "internal", "K": 0}
 
 
 @cache
@@ -100,6 +106,9 @@ def fitted(case: Case, views: ViewSet) -> tuple[Any, dict[str, Any]]:
             views, "target", sizes, candidates=CANDIDATES, n_folds=2, random_state=seed, n_threads=1
         )
         return choice.fit(views, **how), {"chosen": str(choice.sharing)}
+    if case["method"] == "weighted":
+        weight = case["weight"] / views["auxiliary"].squared_norm()
+        return vn.JSNMF(dict.fromkeys(sizes, R), R, weights={"auxiliary": weight}, **how).fit(views), {}
     if case["method"] in ("JSNMF", "RJSNMF"):
         a = 100.0 if case["method"] == "RJSNMF" else 0.0
         return vn.RJSNMF(sizes, case["K"], orthogonality=a, **how).fit(views), {}

@@ -80,9 +80,9 @@ class LSSMTC(BaseEstimator):  # type: ignore[misc]
         return np.asarray(stacked @ self._basis)
 
     def _start(self, Z: Array) -> Array:
-        """Memberships from one run of k-means on all rows together, so that clusters mean the same in every source."""
+        """Memberships from k-means, ten starts, on all rows together, so that clusters mean the same in every source."""
         rows = Z / np.maximum(np.linalg.norm(Z, axis=1, keepdims=True), SMALL)
-        found = KMeans(self.n_clusters, n_init=1, random_state=self.random_state).fit_predict(rows)
+        found = KMeans(self.n_clusters, n_init=10, random_state=self.random_state).fit_predict(rows)
         return np.eye(self.n_clusters)[found] + 0.2
 
     def _forms(self, parts: Mapping[str, Any], Y: Array, P: Array, N: Array) -> tuple[Array, dict[str, Array]]:
