@@ -106,7 +106,8 @@ class Report:
         self.data = {"name": self.name, "title": self.title, "command": command, "versions": versions} | self.data
         self.data["seconds"] = round(seconds, 1)
         made = ", ".join(f"{name} {version}" for name, version in versions.items())
-        foot = f"Made by `{command}` in {seconds:.0f} s on a shared two-core machine, with {made}."
+        lasted = "in pieces" if "--keep" in sys.argv else f"in {seconds:.0f} s"
+        foot = f"Made by `{command}` {lasted} on a shared two-core machine, with {made}."
         content = "\n\n".join([f"# {self.title}", "\n".join(lines), *self.parts, foot]) + "\n"
         (self.out / f"{self.name}.md").write_text(content, encoding="utf-8")
         (self.out / f"{self.name}.json").write_text(json.dumps(self.data, indent=1) + "\n", encoding="utf-8")
