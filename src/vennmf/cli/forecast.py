@@ -1,9 +1,8 @@
-"""``vennmf fit --dry-run``: time and memory of a fit, from a few of its iterations."""
+"""``vennmf fit --dry-run``: memory of a fit from its sizes, time from a few of its iterations."""
 
 from __future__ import annotations
 
 import time
-import tracemalloc
 import warnings
 from typing import Any, NamedTuple
 
@@ -16,10 +15,8 @@ PROBE = 4
 
 
 class Cost(NamedTuple):
-    """Of a short fit: bytes of its factors, its largest allocation beside the data, seconds of a step and of the rest."""
+    """Seconds of a step of a short fit, and of the rest of it."""
 
-    factors: int
-    peak: int
     step: float
     rest: float
 
@@ -29,6 +26,7 @@ def forecast(recipe: Recipe, views: Any, form: Form) -> None:
     import pandas as pd
 
     estimator = recipe.estimator()
+    memory = estimator.forecast(views)
     say(f"running {PROBE} iterations to see what they cost")
     cost = probe(estimator, views)
     steps = estimator.max_iter * estimator.n_init
@@ -37,9 +35,9 @@ def forecast(recipe: Recipe, views: Any, form: Form) -> None:
             ("items", sum(view.shape[0] for view in views.values()), ""),
             ("words", len(next(iter(views.values())).features), ""),
             ("nonzeros", sum(view.nnz for view in views.values()), ""),
-            ("data", views.nbytes / 2**20, "MiB"),
-            ("factors", cost.factors / 2**20, "MiB"),
-            ("data and fit at its peak", (views.nbytes + cost.peak) / 2**20, "MiB"),
+            ("data", memory.data / 2**20, "MiB"),
+            ("factors", memory.factors / 2**20, "MiB"),
+            ("data and fit at its peak", memory.peak / 2**20, "MiB"),
             ("an iteration", cost.step, "s"),
             (f"at most {steps:,} iterations", cost.rest + steps * cost.step, "s"),
         ],
@@ -57,14 +55,9 @@ def probe(estimator: Any, views: Any) -> Cost:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         short.fit(views)
-        tracemalloc.start()
         begin = time.perf_counter()
-        try:
-            fitted = short.fit(views)
-            whole, peak = time.perf_counter() - begin, tracemalloc.get_traced_memory()[1]
-        finally:
-            tracemalloc.stop()
+        fitted = short.fit(views)
+        whole = time.perf_counter() - begin
     noted = fitted.history_["seconds"]
     step = float(noted[-1] - noted[0]) / max(len(noted) - 1, 1)
-    factors = sum(part.nbytes for part in (*fitted.components_.values(), *fitted.encodings_.values()))
-    return Cost(factors, peak, step, max(whole - short.n_init * PROBE * step, 0.0))
+    return Cost(step, max(whole - short.n_init * PROBE * step, 0.0))
