@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 import vennmf as vn
+from vennmf.sources.planted import planted_views
 
 CHUNK = 250_000
 
@@ -49,7 +50,7 @@ def faces() -> np.ndarray:
 
 def two_views(n_items: int = 3_000, sizes: tuple[int, int] = (1_000, 1_500), k: int = 20) -> list[np.ndarray]:
     """Two dense views of the same items with planted parts and noise, float32."""
-    made = vn.planted_views(
+    made = planted_views(
         {"all": k}, n_items, dict(zip("ab", sizes, strict=True)), noise=0.2, dtype=np.float32, random_state=0
     )
     return list(made.views.values())
@@ -94,7 +95,7 @@ def planted_tags(n_items: int, n_features: int = 20_000, tags_an_item: int = 10,
 
 
 def sorted_rows(X: Any) -> sp.csr_array:
-    """CSR with sorted columns."""
-    out = sp.csr_array(X)
+    """CSR in float32 with sorted columns."""
+    out = sp.csr_array(X, dtype=np.float32)
     out.sort_indices()
     return out

@@ -3,7 +3,7 @@
     python -m benchmarks.peers [--quick] [--tasks newsgroups tags ...] [--ranks 10 50] [--limit SECONDS]
 
 Every solver gets the same arrays and the same start, read from one folder, and runs in a process of its own, one after
-another: at all processors or one thread, whichever is faster, for about ``--limit`` seconds. The objective is computed by
+another: at all processors or one thread, whichever is faster, for the task's seconds or ``--limit``. The objective is computed by
 one function outside all of them. Packages that vennmf does not need itself are looked for in the environment of
 ``--python`` (benchmarks/peers/requirements.txt; ``make peers`` makes it); what is missing is said under the table.
 Data sets come from the folder that VENNMF_DATA names; what is not there is left out and said.
@@ -40,7 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tasks", nargs="+", choices=list(TASKS), default=None)
     parser.add_argument("--ranks", nargs="+", type=int, default=None, help="only these of each task's ranks")
     parser.add_argument("--solvers", nargs="+", choices=list(SOLVERS), default=None)
-    parser.add_argument("--limit", type=float, default=20.0, help="seconds for each solver; vennmf gets a third")
+    parser.add_argument("--limit", type=float, help="seconds for each solver; else what the task says")
     parser.add_argument("--max-iter", type=int, default=2_000)
     parser.add_argument("--quick", action="store_true", help="one small planted task, two seconds each")
     parser.add_argument("--dense-gb", type=float, default=5.0, help="largest dense copy to be made for a package")
@@ -48,7 +48,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="also write every curve to this file")
     given = parser.parse_args()
     if given.quick:
-        given.limit, given.tasks = min(given.limit, 2.0), given.tasks or ["small"]
+        given.tasks = given.tasks or ["small"]
     return given
 
 
@@ -57,28 +57,21 @@ def default_python() -> str:
     return os.environ.get("VENNMF_PEERS_PYTHON") or (str(made) if made.is_file() else sys.executable)
 
 
-def find(name: str, task: Task, folder: Path, given: argparse.Namespace) -> dict[str, Any]:
+def find(name: str, task: Task, folder: Path, given: argparse.Namespace, goal: float | None) -> dict[str, Any]:
     """Run one solver in a process of its own and return what it found, or why it did not."""
     solver = SOLVERS[name]
-    mine = solver.package in OURS
-    limit = given.limit / 3 if solver.package == "vennmf" else given.limit
+    limit = given.limit or task.seconds
     job = folder / f"{name}.json"
-    job.write_text(
-        json.dumps(
-            {"solver": name, "kind": task.kind, "folder": str(folder), "limit": limit, "max_iter": given.max_iter}
-        )
-    )
+    said = {"solver": name, "kind": task.kind, "folder": str(folder), "goal": goal}
+    job.write_text(json.dumps(said | {"limit": limit, "max_iter": given.max_iter}))
     found = job.with_suffix(".found.json")
     found.unlink(missing_ok=True)
-    command = [sys.executable if mine else given.python, "-m", "benchmarks.peers.worker", str(job)]
+    command = [sys.executable if solver.package in OURS else given.python, "-m", "benchmarks.peers.worker", str(job)]
+    longest = 120 + 8 * limit
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120 + 8 * given.limit
-        )
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=longest)
     except subprocess.TimeoutExpired:
-        return {
-            "missing": f"{solver.name} ({solver.settings}) had not finished its first calls after {120 + 8 * given.limit:.0f} s"
-        }
+        return {"missing": f"{solver.name} ({solver.settings}) had not finished its first calls after {longest:.0f} s"}
     if found.is_file():
         return json.loads(found.read_text())
     why = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
@@ -86,22 +79,27 @@ def find(name: str, task: Task, folder: Path, given: argparse.Namespace) -> dict
 
 
 def table(task: Task, folder: Path, names: list[str], given: argparse.Namespace, dense_gb: float) -> dict[str, Any]:
-    """Print one table; return the curves."""
-    print(f"{HEAD}\n|{' --- |' * 10}", flush=True)
+    """Run all, vennmf last so that it knows when it is past the others; print one table; return what was found."""
     results: dict[str, Any] = {}
     notes: list[str] = []
-    for name in names:
+    for name in sorted(names, key=lambda name: SOLVERS[name].package == "vennmf"):
         solver = SOLVERS[name]
         if solver.dense and dense_gb > given.dense_gb:
             notes.append(f"{solver.name} takes dense data only, {dense_gb:.1f} GB here; left out.")
             continue
-        results[name] = found = find(name, task, folder, given)
+        ends = [found["curve"][-1][2] for found in results.values()]
+        found = find(name, task, folder, given, min(ends) if solver.package == "vennmf" and ends else None)
         if "missing" in found:
             notes.append(f"{found['missing']}; left out.")
             continue
+        results[name] = found
         if not solver.same_start:
             notes.append(f"{solver.name} takes no start; it draws its own.")
-        print(row(name, found, results.get(names[0], {}).get("curve")), flush=True)
+    ours = next((found["curve"] for name, found in results.items() if SOLVERS[name].package == "vennmf"), None)
+    print(f"{HEAD}\n|{' --- |' * 10}")
+    for name in names:
+        if name in results:
+            print(row(name, results[name], ours))
     print("".join(f"\n{note}" for note in notes) + "\n" if notes else "", flush=True)
     return results
 

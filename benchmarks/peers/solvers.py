@@ -27,7 +27,7 @@ class Solver:
     """One package at chosen settings.
 
     ``advance(prepared, factors, n, threads)`` returns new factors under the same names: H, B for a matrix; H, B0, B1 for a
-    tensor; W, V0, V1, B0, B1 for views, whose left sides are W + V.
+    tensor; W, V0, V1, B0, B1 for views, whose left sides are W + V. Each call goes up to ``growth`` times as far as the last.
     """
 
     name: str
@@ -37,6 +37,7 @@ class Solver:
     prepare: Callable[[Data], Any] = as_given
     kinds: tuple[str, ...] = ("matrix",)
     resumes: bool = True
+    growth: float = 1.5
     same_start: bool = True
     dense: bool = False
 
@@ -256,15 +257,16 @@ SOLVERS: dict[str, Solver] = {
     "sklearn-cd": Solver("scikit-learn NMF", "scikit-learn", f"{HALS}, float32", scikit_learn("cd")),
     "sklearn-mu": Solver("scikit-learn NMF", "scikit-learn", "multiplicative, float32", scikit_learn("mu")),
     "sklearn-batches": Solver(
-        "scikit-learn MiniBatchNMF", "scikit-learn", "batches of 1,024, float32", scikit_learn_batches, resumes=False
+        "scikit-learn MiniBatchNMF", "scikit-learn", "batches of 1,024, float32", scikit_learn_batches, resumes=False,
+        growth=2.5,
     ),
     "planc-bpp": Solver("PLANC", "pyplanc", "block pivoting, float64", planc("anlsbpp"), columns_first),
     "planc-hals": Solver("PLANC", "pyplanc", f"{HALS}, float64", planc("hals"), columns_first),
     "cmfrec": Solver(
         "cmfrec CMF", "cmfrec", "ALS with nonneg, NA_as_zero, λ = 10⁻⁶, float32", cmfrec, triplets,
-        resumes=False, same_start=False,
+        resumes=False, growth=2.5, same_start=False,
     ),
-    "gensim": Solver("gensim Nmf", "gensim", "online, float64", gensim, by_terms, resumes=False),
+    "gensim": Solver("gensim Nmf", "gensim", "online, float64", gensim, by_terms, resumes=False, growth=2.5),
     "nmf-torch": Solver("nmf-torch", "nmf-torch", "HALS, float32, dense", nmf_torch, dense_tensor, dense=True),
     "torchnmf": Solver("torchnmf", "torchnmf", "multiplicative, float32", torchnmf, torch_sparse),
     "vennmf-tensor": Solver(

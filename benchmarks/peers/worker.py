@@ -23,7 +23,6 @@ from benchmarks.peers.files import read
 from benchmarks.peers.objective import relative_error
 from benchmarks.peers.solvers import SOLVERS, Data, Factors, Solver, parts
 
-GROWTH = 1.5
 CALIBRATION = 0.2
 """Share of the time limit up to which one more iteration is spent on finding whether one thread is faster."""
 
@@ -42,9 +41,11 @@ def small(kind: str) -> tuple[Data, Factors]:
     return views, {name: F[name] for name in ("W", "V0", "V1", "B0", "B1")}
 
 
-def run(solver: Solver, kind: str, data: Data, start: Factors, limit: float, max_iter: int) -> dict[str, Any]:
+def run(solver: Solver, data: Data, start: Factors, job: dict[str, Any]) -> dict[str, Any]:
+    """Calls of growing length until the limit, or until the job's goal is passed and a quarter of the limit spent."""
     from threadpoolctl import threadpool_limits
 
+    kind, limit, goal = job["kind"], job["limit"], job["goal"]
     made, begin = small(kind)
     solver.advance(solver.prepare(made), begin, 2, 1)
     memory = Memory()
@@ -68,7 +69,9 @@ def run(solver: Solver, kind: str, data: Data, start: Factors, limit: float, max
         curve.append((done, spent, relative_error(parts(data, found))))
         factors = found if solver.resumes else start
         del found  # or it would count as memory of the next call
-        n = next_step(solver, done, spent, limit, max_iter)
+        still = len(curve) > 1 and curve[-1][2] == curve[-2][2]  # it had converged before
+        past = goal is not None and curve[-1][2] <= goal and spent >= limit / 4
+        n = 0 if past or still else next_step(solver, done, spent, limit, job["max_iter"])
     return {"curve": curve, "peak": peak, "threads": threads}
 
 
@@ -86,7 +89,7 @@ def best_threads(timed: Callable[[Factors, int, int], Any], start: Factors, limi
 def next_step(solver: Solver, done: int, spent: float, limit: float, max_iter: int) -> int:
     """Iterations of the next call so that calls grow and the limit is met; 0 to end."""
     affordable = int(limit * done / max(spent, 1e-9))
-    wanted = min(max(done + 1, int(GROWTH * done)), max_iter, affordable)
+    wanted = min(max(done + 1, int(solver.growth * done)), max_iter, affordable)
     if wanted <= done or (affordable < 1.1 * done and done > 1):
         return 0
     return wanted - done if solver.resumes else wanted
@@ -104,7 +107,7 @@ def main() -> None:
     if "missing" not in found:
         data, start = read(Path(job["folder"]))
         try:
-            found |= run(solver, job["kind"], data, start, job["limit"], job["max_iter"])
+            found |= run(solver, data, start, job)
         except ImportError as error:
             found["missing"] = f"{solver.package} cannot be imported: {str(error).splitlines()[0]}"
     job_file.with_suffix(".found.json").write_text(json.dumps(found))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from benchmarks.material import planted_tags
+from benchmarks.material import planted_tags, sorted_rows
 from benchmarks.peers.__main__ import against, needed
 from benchmarks.peers.files import read, write_data
 from benchmarks.peers.objective import relative_error
@@ -82,3 +82,10 @@ def test_planted_tags_have_the_asked_size_and_repeat():
     assert X.dtype == np.float32
     assert 4_000 < X.nnz <= 5_000
     assert (planted_tags(500, 2_000) != X).nnz == 0
+
+
+def test_sorted_rows_are_what_every_package_takes():
+    X = sorted_rows(sp.csc_array(np.arange(6.0).reshape(2, 3)))
+    assert X.dtype == np.float32
+    assert X.has_sorted_indices
+    assert isinstance(X, sp.csr_array)
