@@ -22,15 +22,23 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
 SECTIONS: dict[str, tuple[list[str], list[str]]] = {
-    "startup": (["benchmarks.startup"], ["--quick"]),
     "engine": (["benchmarks.engine"], ["--quick"]),
     "kernels": (["benchmarks.kernels"], ["--quick"]),
     "roofline": (["benchmarks.roofline"], ["--quick"]),
     "queries": (["benchmarks.queries"], ["--items", "100000"]),
-    "peers": (["benchmarks.peers"], ["--quick"]),
+    "startup": (["benchmarks.startup"], ["--quick"]),
+    "peers": (["benchmarks.peers", "--ranks", "20", "50"], ["--quick"]),
     "growth": (["benchmarks.growth", "--plot", "docs/pictures/growth.png"], ["--quick"]),
+    "ranks": (
+        ["benchmarks.peers", "--tasks", "newsgroups", "tags", "cells", "--ranks", "10", "200", "--limit", "5"],
+        [],
+    ),
 }
-"""Module and arguments of each section, and what is added where it is to be quick."""
+"""Module and arguments of each section, and the arguments that make it quick; the most telling first."""
+LONG = {"ranks"}
+"""Sections that a quick run leaves out."""
+FENCED = {"queries"}
+"""Sections that print text, not Markdown."""
 
 
 def machine() -> str:
@@ -48,9 +56,9 @@ def machine() -> str:
 def run(name: str, *, full: bool) -> str:
     """Run one section, showing what it prints, and return that."""
     arguments, quick = SECTIONS[name]
-    if not full and "--plot" in arguments:
-        arguments = arguments[:1]  # a quick run is no picture of anything
-    command = [sys.executable, "-W", "ignore", "-m", *arguments, *([] if full else quick)]
+    if not full:
+        arguments = [arguments[0], *quick]
+    command = [sys.executable, "-W", "ignore", "-m", *arguments]
     print(f"\n## {name}\n", flush=True)
     lines = []
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
@@ -74,16 +82,17 @@ def put(page: str, name: str, text: str) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--full", action="store_true")
-    parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=list(SECTIONS))
+    parser.add_argument("--only", nargs="+", choices=list(SECTIONS), default=None)
     parser.add_argument("--write", action="store_true", help="put the tables into docs/benchmarks.md")
     given = parser.parse_args()
     began = time.perf_counter()
     print(machine(), flush=True)
     if given.write:
         PAGE.write_text(put(PAGE.read_text(), "machine", machine()))
-    for name in given.only:
+    for name in given.only or [name for name in SECTIONS if given.full or name not in LONG]:
         text = run(name, full=given.full)
         if given.write:
+            text = f"```text\n{text}\n```" if name in FENCED else text
             PAGE.write_text(put(PAGE.read_text(), name, text))
     print(f"\n{(time.perf_counter() - began) / 60:.1f} minutes")
 

@@ -58,7 +58,7 @@ def fits(cache: str) -> tuple[float, float]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    rounds = 3 if parser.parse_args().quick else 9
+    rounds = 3 if parser.parse_args().quick else 5
     python = sys.executable
     command = str(Path(python).with_name("vennmf"))
     called = [command] if Path(command).is_file() else [python, "-m", "vennmf.cli"]

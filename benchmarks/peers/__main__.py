@@ -30,9 +30,7 @@ from vennmf.errors import VennmfError
 
 ROOT = Path(__file__).parents[2]
 OURS = ("vennmf", "numpy", "scikit-learn")
-HEAD = (
-    "| solver | version | settings | threads | iterations | seconds | relative error | vennmf needs | ratio | memory |"
-)
+HEAD = "| solver | settings | iterations | an iteration | seconds | relative error | vennmf needs | ratio | memory |"
 
 
 def arguments() -> argparse.Namespace:
@@ -96,7 +94,7 @@ def table(task: Task, folder: Path, names: list[str], given: argparse.Namespace,
         if not solver.same_start:
             notes.append(f"{solver.name} takes no start; it draws its own.")
     ours = next((found["curve"] for name, found in results.items() if SOLVERS[name].package == "vennmf"), None)
-    print(f"{HEAD}\n|{' --- |' * 10}")
+    print(f"{HEAD}\n|{' --- |' * 9}")
     for name in names:
         if name in results:
             print(row(name, results[name], ours))
@@ -105,11 +103,18 @@ def table(task: Task, folder: Path, names: list[str], given: argparse.Namespace,
 
 
 def row(name: str, found: dict[str, Any], ours: list[list[float]] | None) -> str:
-    solver = SOLVERS[name]
-    iterations, seconds, error = found["curve"][-1]
-    cells = [solver.name, found["version"], solver.settings, found["threads"], iterations, f"{seconds:.2f}"]
-    cells += [f"{error:.5f}", *against(found["curve"], ours, solver.package), f"{found['peak'] / 2**20:,.0f} MB"]
-    return "| " + " | ".join(map(str, cells)) + " |"
+    solver, (iterations, seconds, error) = SOLVERS[name], found["curve"][-1]
+    threads = f"{found['threads']} thread{'s' * (found['threads'] > 1)}"
+    cells = [f"{solver.name} {found['version']}", f"{solver.settings}, {threads}", f"{iterations:,}"]
+    cells += [f"{1e3 * pace(found['curve']):,.0f} ms", f"{seconds:.2f}", f"{error:.5f}"]
+    cells += [*against(found["curve"], ours, solver.package), f"{found['peak'] / 2**20:,.0f} MB"]
+    return "| " + " | ".join(cells) + " |"
+
+
+def pace(curve: list[list[float]]) -> float:
+    """Seconds of an iteration, without what every call costs where more than one call was made."""
+    (first, began, _), (last, ended, _) = curve[0], curve[-1]
+    return (ended - began) / (last - first) if last > first else ended / last
 
 
 def against(curve: list[list[float]], ours: list[list[float]] | None, package: str) -> tuple[str, str]:
