@@ -157,3 +157,9 @@ def test_label_scatter_is_the_papers_pair_of_laplacians():
     La, Lp = np.diag(Wa.sum(1)) - Wa, np.diag(Wp.sum(1)) - Wp
     paper = np.trace(V.T @ La @ V) - np.trace(V.T @ Lp @ V)
     assert LabelScatter(LABELS, 1.0).value(F, LAYOUT) == pytest.approx(paper / 2)
+
+
+def test_a_box_costs_nothing_inside_and_everything_outside():
+    F = drawn(1)
+    assert Box(1.0).value(F, LAYOUT) == 0
+    assert Box(0.5 * F.max()).value(F, LAYOUT) == np.inf

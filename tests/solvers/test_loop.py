@@ -1,5 +1,7 @@
 """The loop: when it stops, how it extrapolates, what becomes of dead components, what callbacks are told."""
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,7 @@ from vennmf.model import L1, Model, sharing_pattern
 from vennmf.solvers import Options, Problem, minimise
 from vennmf.solvers.initialise import initialise
 from vennmf.solvers.loop import PATIENCE, Loop, Momentum, extrapolated
-from vennmf.solvers.sweeps import SWEEPS
+from vennmf.solvers.sweeps import SWEEPS, coordinate_descent
 
 
 def problem_of(pattern="shared and private", penalties=()):
@@ -123,3 +125,33 @@ def test_callbacks_know_how_many_steps_there_may_be(two_sources):
     counts = Counts(lambda step: False)
     vn.JSNMF(3, 1, n_init=3, max_iter=7, tol=0.5, random_state=0).set_callbacks(counts).fit(two_sources)
     assert counts.most == 21
+
+
+def test_columns_that_go_astray_are_walked_back_and_the_rows_step_is_kept():
+    problem = problem_of("one source")
+    rng = np.random.default_rng(1)
+
+    calls = []
+
+    def astray(F, form, n_sweeps):
+        calls.append(len(F))
+        if len(F) == problem.sizes["items:a"] or len(calls) == 2:
+            return coordinate_descent(F, form, n_sweeps)
+        F[...] = 1e6 * (np.arange(F.size).reshape(F.shape) % 7 == 0)
+        return 1.0
+
+    options = Options(max_iter=4, warm_start=0, extrapolation=0, tol=0, min_change=-1, inner_sweeps=1)
+    solution = Loop(problem, initialise(problem, "random", rng), astray, options, rng).run()
+    assert solution.stop_reason == "max_iter", "a step that only moves the rows is a step"
+    assert np.all(np.diff(solution.history()["objective"]) < 0)
+
+
+def test_a_last_folding_in_that_raises_the_objective_is_not_taken(monkeypatch):
+    problem = problem_of("one source")
+    solution = run(problem, tol=0.1, min_change=0)
+    module = sys.modules[minimise.__module__]
+    monkeypatch.setattr(module, "fold_in", lambda F, form: F.__imul__(1.1))
+    kept = module.polished(problem, solution, 0.1)
+    assert kept.objective == solution.objective
+    for axis, F in solution.factors.items():
+        np.testing.assert_array_equal(kept.factors[axis], F)
