@@ -282,6 +282,20 @@ def test_init_writes_a_recipe_that_fits(files, tmp_path, vennmf, monkeypatch):
     assert (tmp_path / "m.venn").exists()
 
 
+def test_a_recipe_says_where_columns_disagree_and_quotes_odd_names(tmp_path, vennmf):
+    import tomllib
+
+    text = " ".join(["some running words"] * 9)
+    pd.DataFrame({"id": ["1"], 'the "te\\xt"': [text]}).to_json(tmp_path / "a.jsonl", orient="records", lines=True)
+    pd.DataFrame({"id": ["1"], "body": [text]}).to_json(tmp_path / "b.jsonl", orient="records", lines=True)
+    code, _, err = vennmf(
+        "fit", tmp_path / "r.toml", "--init", "-s", f"a={tmp_path}/a.jsonl", "-s", f"b={tmp_path}/b.jsonl"
+    )
+    assert code == 0
+    assert "warning: b has no column" in err
+    assert tomllib.loads((tmp_path / "r.toml").read_text())["read"]["text"] == 'the "te\\xt"'
+
+
 def test_a_dry_run_forecasts_and_writes_nothing(files, tmp_path, vennmf):
     given = ["-s", f"bbc={files}/bbc.jsonl", "-s", f"cnn={files}/cnn.jsonl", "--tags", "tags"]
     code, out, _ = vennmf("fit", *given, "--n-components", 3, "--n-shared", 2, "--dry-run", "--json")

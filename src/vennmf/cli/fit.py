@@ -84,13 +84,15 @@ def reading(
 
 def write_recipe(flags: Flags) -> None:
     """A commented recipe from a look at the files, to the file named or to stdout."""
-    from vennmf.cli.look import look, recipe_text
+    from vennmf.cli.look import disagreements, look, recipe_text
     from vennmf.estimators.storage import write_atomically
 
     sources = named_values(flags.sources, "--source")
     if not sources:
         raise ParameterError("--init looks at files; pass --source NAME=FILE for each source.")
     looks = {name: look(name, place) for name, place in sources.items()}
+    for line in disagreements(looks):
+        say(f"warning: {line}; all sources are read by the same names")
     if flags.recipe is None:
         typer.echo(recipe_text(sources, looks), nl=False)
         return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,7 +74,9 @@ def _joint(column: Any) -> str:
 def recipe_text(sources: Mapping[str, str], looks: Mapping[str, Look]) -> str:
     """A commented recipe for these files."""
     first = next((one for one in looks.values() if one.text or one.tags), Look())
-    what = f'text = "{first.text}"' if first.text else f'tags = "{first.tags}"' if first.tags else '# text = "text"'
+    what = '# text = "text"'
+    if first.text or first.tags:
+        what = f"text = {_quoted(first.text)}" if first.text else f"tags = {_quoted(str(first.tags))}"
     rare = 3 if first.text or not first.tags else 5
     lines = [
         "# What is fitted, and on which files. Run it with: vennmf fit THIS.toml",
@@ -84,12 +87,15 @@ def recipe_text(sources: Mapping[str, str], looks: Mapping[str, Look]) -> str:
         *(f"{_key(name)} = {_quoted(place)}" for name, place in sources.items()),
         "",
         "[read]                          # any parameter of vennmf.load_sources",
-        *(f"# {name} has the columns: {', '.join(one.names)}" for name, one in looks.items() if one.names),
+        *(f"# {name} has the columns: {_one_line(', '.join(one.names))}" for name, one in looks.items() if one.names),
+        *(f"# {_one_line(line)}" for line in disagreements(looks)),
         f"{what:<32}# running text; tags = ... for lists of tags",
     ]
     if first.split_tags:
         lines.append(f"split_tags = {_quoted(first.split_tags)}")
-    lines.append(f'item = "{first.item}"' if first.item else '# item = "id"                   # the column of ids')
+    lines.append(
+        f"item = {_quoted(first.item)}" if first.item else '# item = "id"                   # the column of ids'
+    )
     lines.append(f"min_count = {rare:<20}# items of one source that must have a word")
     lines.append('stop_words = "english"' if first.text else '# stop_words = "english"')
     if first.text:
@@ -106,9 +112,25 @@ def recipe_text(sources: Mapping[str, str], looks: Mapping[str, Look]) -> str:
     return "\n".join(lines)
 
 
+def disagreements(looks: Mapping[str, Look]) -> list[str]:
+    """Which sources lack the columns that the recipe names: all sources are read by the same names."""
+    first = next((one for one in looks.values() if one.text or one.tags), Look())
+    wanted = [name for name in (first.text or first.tags, first.item) if name]
+    return [
+        f"{source} has no column {column!r}: rename its own, or this one"
+        for source, one in looks.items()
+        for column in wanted
+        if one.names and column not in one.names
+    ]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
 def _key(name: str) -> str:
     return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _quoted(name)
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", "\\t") + '"'
+    return json.dumps(text, ensure_ascii=False)  # a basic string of TOML is one of JSON, but for DEL
