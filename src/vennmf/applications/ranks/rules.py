@@ -32,6 +32,13 @@ class Product:
         self.shape = (X.shape[0], Y.shape[0])
         self.dtype = X.dtype
 
+    @property
+    def nbytes(self) -> int:
+        """What is stored of it: both factors."""
+        parts = [X.data, X.indices, X.indptr] if sp.issparse(X := self.left) else [X]
+        parts += [Y.data, Y.indices, Y.indptr] if sp.issparse(Y := self.right) else [Y]
+        return sum(int(part.nbytes) for part in parts)
+
     def __matmul__(self, Q: Array) -> Array:
         return self.left @ (self.right.T @ Q)
 
