@@ -46,7 +46,7 @@ def test_several_sources_over_one_vocabulary(folder):
     hits = search("climate summit", source="bbc", top=20)
     assert hits[0].item.startswith("bbc")
     assert 0 < hits[0].score <= 1
-    assert hits[0].why[0].shared
+    assert hits[0].why[0].words
     for space in ("all", "shared", "private"):
         assert set(vn.joint_cluster(model, n_clusters={"bbc": 3, "cnn": 4}, space=space)) == {"bbc", "cnn"}
     pytest.importorskip("matplotlib").use("Agg")

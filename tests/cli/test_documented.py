@@ -28,12 +28,13 @@ def folder(tmp_path_factory):
         "climate": "summit climate carbon emissions warming treaty energy forest",
         "election": "vote party minister poll ballot parliament campaign leader",
         "football": "goal league match striker coach club penalty season",
+        "travel": "airport visa border flight passengers order judge court",
         "health": "hospital nurses patients doctors ward surgery care trust",
     }
     for source, own, n in (("bbc", "football", 40), ("cnn", "health", 36)):
         rows = []
         for i in range(n):
-            theme = ("climate", "election", own)[i % 3]
+            theme = ("climate", "election", "travel", own)[i % 4]
             words = themes[theme].split()
             text = " ".join([*words[i % 5 :], *words[: i % 4 + 1]] * 2)
             rows.append({"id": f"{source}{i}", "text": f"Report {text} today", "section": theme})

@@ -106,6 +106,7 @@ def recipe_text(sources: Mapping[str, str], looks: Mapping[str, Look]) -> str:
         f"n_components = {{ {', '.join(f'{_key(name)} = 20' for name in sources)} }}   # topics of each source in all",
         "n_shared = 10                   # of which all sources share so many",
         "# orthogonality = 100           # how strictly shared and private topics are kept apart; 0 is JSNMF",
+        "n_init = 4                      # starts; the best one is kept",
         "random_state = 0",
         "",
     ]
