@@ -162,6 +162,24 @@ def test_an_iteration_reads_the_data_twice_and_makes_nothing_as_large_as_they_wo
     assert peak < 20_000 * 9_000 * 4 / 50
 
 
+def test_stretches_of_a_dense_product_are_computed_once_each(monkeypatch):
+    problem, seen = problem_of(dense(3_000, 2_500)), []
+    monkeypatch.setattr(products, "STRETCH", 1)
+    multiply = products.kernels.dense_product
+
+    def counted(A, B, part):
+        out = multiply(A, B, part)
+        seen.append(len(out))
+        return out
+
+    monkeypatch.setattr(products.kernels, "dense_product", counted)
+    rng = np.random.default_rng(0)
+    loop = Loop(problem, initialise(problem, "random", rng), SWEEPS["cd"], Options(warm_start=0), rng)
+    seen.clear()
+    loop._step(1)
+    assert seen == [1024, 1024, 952, 1024, 1024, 452]
+
+
 def test_several_starts_and_copies_are_forecast():
     X = sparse(2_000, 1_000, 5)
     problem = problem_of(X)

@@ -19,7 +19,7 @@ STRETCH = 2 << 20
 def times(X: Matrix, R: Array, rows: slice = ALL) -> Array:
     """X R, dense, or some of its rows; none of X is copied."""
     if not sp.issparse(X):
-        return kernels.dense_product(X[rows], R)
+        return kernels.dense_product(X, R, rows)
     first, last, _ = rows.indices(X.shape[0])
     out = np.empty((last - first, R.shape[1]), X.dtype)
     return kernels.sparse_times_dense(X.data, X.indices, X.indptr[first : last + 1], R, out)
@@ -31,11 +31,12 @@ def stretches(n_rows: int, width: int) -> list[slice]:
     return [slice(first, min(first + height, n_rows)) for first in range(0, max(n_rows, 1), height)]
 
 
-def transposed_times(X: Matrix, L: Array) -> Array:
-    """Xᵀ L, dense."""
+def transposed_times(X: Matrix, L: Array, rows: slice = ALL) -> Array:
+    """Xᵀ L, dense, or some of its rows; where X is sparse, all are computed for it."""
     if not sp.issparse(X):
-        return kernels.dense_product(X.T, L)
-    return kernels.transposed_times_dense(X.data, X.indices, X.indptr, L, np.empty((X.shape[1], L.shape[1]), X.dtype))
+        return kernels.dense_product(X.T, L, rows)
+    out = np.empty((X.shape[1], L.shape[1]), X.dtype)
+    return kernels.transposed_times_dense(X.data, X.indices, X.indptr, L, out)[rows]
 
 
 def gram(F: Array) -> Array:
