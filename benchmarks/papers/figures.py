@@ -43,14 +43,24 @@ def lines(
         heights = np.asarray(values, dtype=float)
         colour = COLOURS[n % len(COLOURS)]
         style = "-" if n < len(COLOURS) else "--"
-        ax.plot(places, heights, style, marker=MARKERS[n % len(MARKERS)], color=colour, ms=4, lw=1.4, label=str(name))
+        known = np.isfinite(heights)
+        ax.plot(
+            np.asarray(places)[known],
+            heights[known],
+            style,
+            marker=MARKERS[n % len(MARKERS)],
+            color=colour,
+            ms=4,
+            lw=1.4,
+            label=str(name),
+        )
         if spread is not None and name in spread:
             half = np.asarray(spread[name], dtype=float)
             ax.fill_between(places, heights - half, heights + half, color=colour, alpha=0.12, lw=0)
     if log:
         ax.set_xscale("symlog" if min(places) == 0 else "log")
     ax.set(xlabel=x, ylabel=y)
-    legend(ax)
+    legend(ax, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
     return ax
 
 
