@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -36,7 +37,7 @@ class Found(NamedTuple):
     score: float
 
 
-class UnifiedSpaceAnswers:
+class UnifiedSpaceAnswers(ABC):
     """The nearest tags of images and the nearest images of tags, by ``projection_``, ``tag_embedding_`` and ``sigma_``.
 
     Scores are worked out for runs of images, so that nothing of size images × tags is held unless it is asked for.
@@ -53,8 +54,9 @@ class UnifiedSpaceAnswers:
     sigma_: float
     scaling_: dict[str, Any]
 
+    @abstractmethod
     def _views(self, X: Any, *, reset: bool) -> dict[str, Any]:
-        raise NotImplementedError
+        """Features by view; ``reset`` remembers their shape instead of comparing it."""
 
     def transform(self, X: Any) -> Array:
         """Images as points of the unified space, (n, p)."""
