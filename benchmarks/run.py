@@ -29,13 +29,15 @@ SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "startup": (["benchmarks.startup"], ["--quick"]),
     "peers": (["benchmarks.peers", "--ranks", "20", "50"], ["--quick"]),
     "growth": (["benchmarks.growth", "--plot", "docs/pictures/growth.png"], ["--quick"]),
-    "ranks": (
-        ["benchmarks.peers", "--tasks", "newsgroups", "tags", "cells", "--ranks", "10", "200", "--limit", "5"],
+    "ranks": (["benchmarks.peers", "--tasks", "tags", "--ranks", "10", "200", "--limit", "3"], []),
+    "more-ranks": (
+        ["benchmarks.peers", "--tasks", "newsgroups", "--ranks", "10", "200", "--limit", "5", "--solvers"]
+        + ["vennmf", "sklearn-cd", "planc-hals", "cmfrec"],
         [],
     ),
 }
 """Module and arguments of each section, and the arguments that make it quick; the most telling first."""
-LONG = {"ranks"}
+LONG = {"ranks", "more-ranks"}
 """Sections that a quick run leaves out."""
 FENCED = {"queries"}
 """Sections that print text, not Markdown."""

@@ -90,6 +90,11 @@ def table(task: Task, folder: Path, names: list[str], given: argparse.Namespace,
         if "missing" in found:
             notes.append(f"{found['missing']}; left out.")
             continue
+        if not np.isfinite(found["curve"][-1][2]):
+            notes.append(f"{solver.name} ({solver.settings}) ended in NaN; its last finite call is shown.")
+            found["curve"] = [point for point in found["curve"] if np.isfinite(point[2])]
+            if not found["curve"]:
+                continue
         results[name] = found
         if not solver.same_start:
             notes.append(f"{solver.name} takes no start; it draws its own.")
@@ -125,7 +130,7 @@ def against(curve: list[list[float]], ours: list[list[float]] | None, package: s
     ratios = [seconds / needed(ours, error) for _, seconds, error in curve]
     least = min((ratio for ratio in ratios[1:] if np.isfinite(ratio)), default=ratios[-1])
     if not np.isfinite(needed(ours, curve[-1][2])):
-        return f"not in {ours[-1][1]:.1f} s", "—"
+        return f"ends above, at {ours[-1][1]:.1f} s", "—"
     return f"{needed(ours, curve[-1][2]):.2f} s", f"{ratios[-1]:.1f} × ({least:.1f})"
 
 

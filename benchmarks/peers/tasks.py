@@ -23,7 +23,7 @@ class Task:
     make: Callable[[], Data]
     kind: str = "matrix"
     ranks: tuple[int, ...] = (50, 10, 200)
-    seconds: float = 8.0
+    seconds: float = 6.0
     without: tuple[str, ...] = ()
 
     @property
@@ -32,19 +32,19 @@ class Task:
 
 
 TASKS: dict[str, Task] = {
-    "newsgroups": Task("20 Newsgroups, tf-idf", lambda: [material.newsgroups()], seconds=15),
+    "newsgroups": Task("20 Newsgroups, tf-idf", lambda: [material.newsgroups()], seconds=12),
     "tags": Task("Tags of MIRFlickr and NUS-WIDE, tf-idf", lambda: [material.stacked_tags()]),
     "cells": Task("Blood cells, log(1 + counts)", lambda: [material.cells()]),
     "planted": Task(
         "Planted tags, ten an item",
         lambda: [material.planted_tags(1_000_000)],
         ranks=(50,),
-        seconds=15,
+        seconds=12,
         without=("nmf-torch", "sklearn-mu"),
     ),
     "faces": Task("ORL faces, a tensor", lambda: [material.faces()], kind="tensor"),
     "views": Task(
-        "Two planted views of the same items, dense", material.two_views, kind="views", ranks=(20,), seconds=25
+        "Two planted views of the same items, dense", material.two_views, kind="views", ranks=(20,), seconds=15
     ),
     "small": Task("Planted tags, ten an item", lambda: [material.planted_tags(20_000, 5_000)], ranks=(20,), seconds=2),
 }

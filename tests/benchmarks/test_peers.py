@@ -64,7 +64,7 @@ def test_a_ratio_compares_the_seconds_to_the_same_error():
     assert np.isnan(needed(ours, 0.5))
     theirs = [[1, 5.0, 0.9], [2, 20.0, 0.8], [3, 30.0, 0.7]]
     assert against(theirs, ours, "other") == ("2.00 s", "15.0 × (13.3)")
-    assert against([[1, 5.0, 0.5]], ours, "other") == ("not in 4.0 s", "—")
+    assert against([[1, 5.0, 0.5]], ours, "other") == ("ends above, at 4.0 s", "—")
 
 
 def test_calls_grow_and_keep_to_the_limit():
