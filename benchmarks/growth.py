@@ -106,6 +106,7 @@ def plot(results: dict[str, list[dict[str, Any]]], path: Path) -> None:
             if name == next(iter(results)):
                 ax.set_ylabel(label, fontsize=9)
             ax.tick_params(labelsize=7)
+            ax.minorticks_off()
     figure.savefig(path, dpi=110)
 
 
