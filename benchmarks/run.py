@@ -31,8 +31,8 @@ SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "growth": (["benchmarks.growth", "--plot", "docs/pictures/growth.png"], ["--quick"]),
     "ranks": (["benchmarks.peers", "--tasks", "tags", "--ranks", "10", "200", "--limit", "3"], []),
     "more-ranks": (
-        "benchmarks.peers --tasks newsgroups --ranks 10 200 --limit 5".split()
-        + "--solvers vennmf sklearn-cd planc-hals cmfrec".split(),
+        ["benchmarks.peers", "--tasks", "newsgroups", "--ranks", "10", "200", "--limit", "5"]
+        + ["--solvers", "vennmf", "sklearn-cd", "planc-hals", "cmfrec"],
         [],
     ),
 }
