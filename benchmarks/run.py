@@ -21,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
+STRONGEST = ["vennmf", "sklearn-cd", "planc-hals", "cmfrec"]
 SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (["benchmarks.engine"], ["--quick"]),
     "kernels": (["benchmarks.kernels"], ["--quick"]),
@@ -31,8 +32,7 @@ SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "growth": (["benchmarks.growth", "--plot", "docs/pictures/growth.png"], ["--quick"]),
     "ranks": (["benchmarks.peers", "--tasks", "tags", "--ranks", "10", "200", "--limit", "3"], []),
     "more-ranks": (
-        ["benchmarks.peers", "--tasks", "newsgroups", "--ranks", "10", "200", "--limit", "5"]
-        + ["--solvers", "vennmf", "sklearn-cd", "planc-hals", "cmfrec"],
+        ["benchmarks.peers", "--tasks", "newsgroups", "--ranks", "10", "200", "--limit", "5", "--solvers", *STRONGEST],
         [],
     ),
 }
