@@ -14,7 +14,7 @@ MEANS = {
     "what JSNMF loses to NMF comes back.",
     "bbc-cnn": "Orthogonality lifts joint factors above NMF on the larger source; PCA, and LSSMTC on the smaller source, cluster better than any of "
     "them. Do not read commonness off the ratio of purities alone.",
-    "convergence": "Our solver is where the published rule ends after 8 to 20 iterations, and never rises.",
+    "convergence": "Our solver is where the published rule ends after 8 to 27 iterations, and never rises.",
     "faces": "With two labels a person N2S2L is ahead of NMF, LNMF, LDA and MFA and level with sMFA and with methods that spread labels; its parts "
     "are sparse.",
     "occlusion": "Mask what you know to be covered: that is worth more than any method. N2S2L loses less than sMFA as the square grows.",
