@@ -92,8 +92,8 @@ def test_extrapolation_is_worth_it(pattern):
 
 def test_extrapolation_goes_on_along_the_last_change_inside_the_bounds():
     old, new = np.array([[1.0, 1.0, 0.5, 0.2]]), np.array([[1.5, 0.4, 0.5, 0.0]])
-    np.testing.assert_allclose(extrapolated(new, old, 0.5, 1.6), [[1.6, 0.1, 0.5, 0.0]])
-    np.testing.assert_allclose(extrapolated(new, old, 0.5, np.inf), [[1.75, 0.1, 0.5, 0.0]])
+    np.testing.assert_allclose(extrapolated(new, old.copy(), 0.5, 1.6), [[1.6, 0.1, 0.5, 0.0]])
+    np.testing.assert_allclose(extrapolated(new, old.copy(), 0.5, np.inf), [[1.75, 0.1, 0.5, 0.0]])
 
 
 def test_a_component_that_starts_dead_is_brought_to_life():

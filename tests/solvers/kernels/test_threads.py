@@ -4,13 +4,14 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info
 
 from vennmf.solvers import kernels
-from vennmf.solvers.kernels.threads import n_threads, share
+from vennmf.solvers.kernels.threads import _pool, n_threads, share
 
 
 def work(seed=0):
@@ -73,6 +74,26 @@ def test_callers_in_several_threads_do_not_disturb_each_other():
     for caller in callers:
         caller.join(60)
     assert found == expected
+
+
+def test_a_busy_helper_keeps_no_array_of_a_call_that_is_done():
+    free = threading.Event()
+    busy = _pool(1).submit(free.wait, 60)  # so that what is submitted next never begins
+    try:
+        array = np.zeros((100, 10))
+        seen = weakref.ref(array)
+
+        def add(first, last, F=array):
+            F[first:last] += 1
+
+        with kernels.threads(2):
+            share(add, 100, 1)
+        assert array.sum() == 1000
+        del array, add
+        assert seen() is None
+    finally:
+        free.set()
+        busy.result(60)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from itertools import pairwise
 
 from threadpoolctl import threadpool_limits
@@ -57,15 +58,15 @@ def share(work: Callable[[int, int], None], n_items: int, grain: int) -> None:
         return
     n_ranges = min(n_items // max(grain, 1), 8 * n_workers)
     cuts = [n_items * i // n_ranges for i in range(n_ranges + 1)]
-    waiting = deque(pairwise(cuts))
+    waiting = deque(partial(work, *ends) for ends in pairwise(cuts))
 
-    def drain() -> None:
+    def drain() -> None:  # knows its work by the queue alone: a helper that never began must not keep the arrays alive
         while True:
             try:
-                first, last = waiting.popleft()
+                piece = waiting.popleft()
             except IndexError:
                 return
-            work(first, last)
+            piece()
 
     pool = _pool(n_workers - 1)
     helpers = [pool.submit(drain) for _ in range(n_workers - 1)]
