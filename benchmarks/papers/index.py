@@ -12,12 +12,13 @@ MEANS = {
     "yours. `vn.choose_sharing` tells which from your own tags: it left no case worse off.",
     "rec-talk": "To cluster two newsgroup tasks, take spectral clustering, PCA or LSSMTC. Orthogonality does help joint factors: most of "
     "what JSNMF loses to NMF comes back.",
-    "bbc-cnn": "Orthogonality lifts joint factors above NMF on the larger source; PCA, and LSSMTC on the smaller source, cluster better than any of "
-    "them. Do not read commonness off the ratio of purities alone.",
+    "bbc-cnn": "Orthogonality lifts joint factors above NMF on the larger source; PCA and ASI, and LSSMTC on the smaller source, cluster better than "
+    "any of them. Do not read commonness off the ratio of purities alone.",
     "convergence": "Our solver is where the published rule ends after 8 to 27 iterations, and never rises.",
-    "faces": "With two labels a person N2S2L is ahead of NMF, LNMF, LDA and MFA and level with sMFA and with methods that spread labels; its parts "
-    "are sparse.",
-    "occlusion": "Mask what you know to be covered: that is worth more than any method. N2S2L loses less than sMFA as the square grows.",
+    "faces": "With two labels a person of ORL N2S2L is ahead of NMF, LNMF, LDA and sMFA, level with MFA, and behind harmonic fields; on Yale sMFA and "
+    "methods that spread labels lead. Its parts are sparse.",
+    "occlusion": "Mask what you know to be covered: that is worth more than any method. Without a mask N2S2L is ahead of PCA on ORL, and of sMFA nowhere "
+    "for certain.",
     "tagging": "PJMF ranks images for a tag well, and is level with the best at tagging new photos and emoji; TWTV, LRES and logistic regression "
     "refine better. Compare them on your data.",
     "multiview": "Labels help, most where they are few; several views help on two of three data sets. SULF and GNMF by labels classify best. "
