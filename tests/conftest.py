@@ -1,4 +1,6 @@
-"""Drawn problems that many tests share."""
+"""Drawn problems and measures that many tests share."""
+
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -36,3 +38,13 @@ def two_sources():
 @pytest.fixture
 def two_views():
     return ViewSet.of(draw(0, {"x": 60, "y": 50}, 40, rank=6))
+
+
+def peak_of(work):
+    """Bytes that an action held at most, beyond those it found."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -1,12 +1,11 @@
 """Sparse matrices stay sparse: a fit needs no more memory than factors and data explain, whatever the format."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import vennmf as vn
+from tests.conftest import peak_of
 
 ROWS, COLUMNS, STORED = 20_000, 15_000, 60_000
 FORMATS = [sp.csr_array, sp.csr_matrix, sp.csc_array, sp.csc_matrix, sp.coo_array, sp.coo_matrix]
@@ -19,15 +18,6 @@ def sources(form):
     return {"x": X, "y": form(X.tocsr()[:3000])}
 
 
-def peak(work):
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-
-
 @pytest.mark.filterwarnings("ignore::vennmf.ConvergenceWarning")
 @pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.__name__)
 @pytest.mark.parametrize("init", ["random", "means", "nndsvd"])
@@ -35,7 +25,7 @@ def test_nothing_of_the_size_of_the_matrix_or_of_its_sides_squared_is_formed(for
     data = sources(form)
     model = vn.RJSNMF(3, 1, init=init, max_iter=6, random_state=0)
     least = min(ROWS * COLUMNS, COLUMNS**2) * 4  # bytes of a dense matrix, or of one of features by features
-    met = peak(lambda: (model.fit(data), model.transform(data), model.score(data), model.shared_report()))
+    met = peak_of(lambda: (model.fit(data), model.transform(data), model.score(data), model.shared_report()))
     assert met < least / 10, f"{met / 2**20:.0f} MiB"
     assert model.encodings_["x"].dtype == np.float32
 
@@ -43,7 +33,7 @@ def test_nothing_of_the_size_of_the_matrix_or_of_its_sides_squared_is_formed(for
 @pytest.mark.filterwarnings("ignore::vennmf.ConvergenceWarning")
 def test_a_matrix_made_dense_would_be_noticed():
     X = sources(sp.csr_array)["y"]
-    assert peak(X.toarray) > 3000 * COLUMNS * 4
+    assert peak_of(X.toarray) > 3000 * COLUMNS * 4
 
 
 @pytest.mark.filterwarnings("ignore::vennmf.ConvergenceWarning")

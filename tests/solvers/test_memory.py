@@ -1,12 +1,11 @@
 """What a fit holds and reads, counted: forecasts that hold, copies that are worth it, never items × features."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
 import vennmf as vn
+from tests.conftest import peak_of
 from vennmf.matrices import View, ViewSet
 from vennmf.model import L1, L2, Box, Model, sharing_pattern
 from vennmf.solvers import Options, Problem, forecast, memory, products
@@ -42,15 +41,10 @@ CASES = {
 }
 
 
-def peak_of(work):
-    """Bytes that an action held at most, beyond those it found."""
-    work()  # what is compiled or cached now is not counted
-    tracemalloc.start()
-    try:
-        work()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
+def held_by_a_fit(estimator, views):
+    """Bytes of data and of all that a fit holds at most."""
+    estimator.fit(views)  # what is compiled or cached now is not counted
+    return views.nbytes + peak_of(lambda: estimator.fit(views))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -58,7 +52,7 @@ def test_the_forecast_is_right_within_a_fifth(case):
     estimator, makers = CASES[case]
     views = ViewSet.of({name: make() for name, make in makers.items()})
     found = estimator.set_params(random_state=0, tol=0, min_change=0).forecast(views)
-    held = views.nbytes + peak_of(lambda: estimator.fit(views))
+    held = held_by_a_fit(estimator, views)
     assert found.data == views.nbytes
     assert found.peak == pytest.approx(held, rel=0.2)
 
@@ -70,7 +64,7 @@ def test_a_large_fit_holds_at_most_twice_its_data_and_factors(case, monkeypatch)
     estimator, makers = CASES[case]
     views = ViewSet.of({name: make() for name, make in makers.items()})
     expected = estimator.forecast(views)
-    held = views.nbytes + peak_of(lambda: estimator.fit(views))
+    held = held_by_a_fit(estimator, views)
     assert held <= 2.1 * (expected.data + expected.factors)  # a tenth for what does not grow with the problem
 
 
@@ -151,10 +145,7 @@ def test_an_iteration_reads_the_data_twice_and_makes_nothing_as_large_as_they_wo
     loop._step(1)
     entries.clear()
     swept.clear()
-    tracemalloc.start()
-    loop._step(2)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
+    peak = peak_of(lambda: loop._step(2))
     assert sum(entries) == 2 * X.nnz
     assert sum(swept) == 2 * (20_000 + 9_000)
     one_set = problem.nbytes()
