@@ -109,6 +109,6 @@ def test_the_toy_of_the_fifth_paper_is_told(tmp_path):
     subprocess.run([sys.executable, str(script), "--runs", "2", "-o", str(tmp_path)], check=True, capture_output=True)
     data = check(tmp_path, "toy")
     rows = data["tables"]["recovered"]
-    assert set(rows) == {"MCL", "β = 0", "α = 0"}
+    assert set(rows) == {"MCL", "MCL, α = 0.1", "β = 0", "α = 0"}
     verdicts = {claim["claim"].split(" (")[0]: claim["verdict"] for claim in data["claims"]}
     assert verdicts["without the column maxima"] != "does not hold here"
