@@ -109,12 +109,13 @@ def polished(problem: Problem, solution: Solution, tol: float) -> Solution:
 def fold_in(F: Array, form: Form, max_sweeps: int = 1000) -> None:
     """Nonnegative least squares for rows that do not see each other, to convergence, in place."""
     curvature = EMPTY[F.dtype] if form.curvature is None else form.curvature
-    at_zero = projected(np.zeros_like(F), form, -form.cross)
+    exact = not curvature.size and form.upper == np.inf
+    at_zero = 0.0 if exact else projected(np.zeros_like(F), form, -form.cross)
     floor = max(FOLD_TOLERANCE**2 * at_zero, np.finfo(np.float64).tiny)
     for rows, gram in form.parts:
         part, cross = (F, form.cross) if rows is None else (F[rows], form.cross[rows])
         bend = curvature if rows is None or not curvature.size else curvature[rows]
-        if not bend.size and form.upper == np.inf:
+        if exact:
             kernels.nnls_rows(part, gram, cross, FOLD_TOLERANCE, max_sweeps)
         else:
             _swept(part, gram, cross, bend, F.dtype.type(form.upper), floor, max_sweeps)
