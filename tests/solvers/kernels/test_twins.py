@@ -1,5 +1,10 @@
 """Each compiled kernel does what its NumPy twin says."""
 
+import os
+import platform
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from scipy import optimize, sparse
@@ -211,3 +216,16 @@ def test_a_factor_that_cannot_be_changed_in_place_is_refused():
     F, G, C = form(10, 4, np.float64)
     with pytest.raises(ValueError, match="C-contiguous"):
         kernels.sweep(np.asfortranarray(F), G, C, np.empty(0), np.inf, 1)
+
+
+@pytest.mark.slow  # compiles all kernels again
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names features of x86 processors")
+@pytest.mark.parametrize(("features", "expected"), [("+avx,+avx2,+fma", 32), ("+sse4.2", 16)])
+def test_narrower_registers_do_the_same(features, expected):
+    settings = os.environ | {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": features}
+    code = (
+        "import sys, pytest; from vennmf.solvers.kernels import lanes; "
+        f"assert lanes.BYTES == {expected}; sys.exit(pytest.main(['-q', {__file__!r}]))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout[-2000:] + found.stderr[-2000:]

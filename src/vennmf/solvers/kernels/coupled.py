@@ -10,8 +10,8 @@ M is kept as panels, one vector of columns wide; all arithmetic is in float64.
 """
 
 import numpy as np
-from numba import njit
 
+from vennmf.solvers.kernels.compiled import compiled, merged
 from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.lanes import BYTES, load, spread, spread_number, store, zeros
 from vennmf.solvers.kernels.sweeps import aligned, contiguous
@@ -54,7 +54,7 @@ def panels(M):
     return out
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _slopes(M, panel, f, live, n, slopes):
     """slopes = f M for one panel of columns, over the n entries of f that live."""
     k, w = M.shape[1], M.shape[2]
@@ -68,7 +68,7 @@ def _slopes(M, panel, f, live, n, slopes):
     store(slopes, panel * w, a + b)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _read_row(F, i, f, live):
     """f = F[i]; live[:n] = the positions of its positive entries; returns n."""
     n = 0
@@ -80,7 +80,7 @@ def _read_row(F, i, f, live):
     return n
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _measure_rows(F, C, M, slopes, violations, first, last):
     """violations = squared norms of the rows' projected gradients."""
     k = F.shape[1]
@@ -97,7 +97,7 @@ def _measure_rows(F, C, M, slopes, violations, first, last):
         violations[i] = total
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _sweep_rows(F, C, diagonal, pairs, M, between, block_of, slopes, n_sweeps):
     """Panel after panel, M learns what the row before has become, then the row moves: one reading of M for both."""
     n_rows, k = F.shape
@@ -123,7 +123,7 @@ def _sweep_rows(F, C, diagonal, pairs, M, between, block_of, slopes, n_sweeps):
                 changed[a] = live[a]
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _overlaps(f, start, live, n, u, v, between, block_of):
     """start = f, and u = v = A f^2 for each block."""
     for b in range(u.size):
@@ -138,7 +138,7 @@ def _overlaps(f, start, live, n, u, v, between, block_of):
         v[b] = u[b]
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _follow(M, panel, pairs, block_of, after, before, changed, n):
     """M += A * (f f^T - f0 f0^T) in one panel, for the row before."""
     k, w = M.shape[1], M.shape[2]
@@ -151,7 +151,7 @@ def _follow(M, panel, pairs, block_of, after, before, changed, n):
         store(M, line, load(M, line) + weight * change)
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _move(panel, f, start, live, n, slopes, C, i, u, v, diagonal, M, between, block_of):
     """Move the coordinates of one panel in turn, each telling the slopes of those after it; returns the new n."""
     k, w = M.shape[1], M.shape[2]
@@ -177,7 +177,7 @@ def _move(panel, f, start, live, n, slopes, C, i, u, v, diagonal, M, between, bl
     return n
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _follow_and_slopes(M, panel, pairs, block_of, after, before, f, slopes):
     """Both at once, over all entries: less work than twice over those that live, once they are many."""
     k, w = M.shape[1], M.shape[2]

@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from llvmlite import binding, ir
-from numba import extending, types
+from numba import config, extending, types
 from numba.core import cgutils
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import lower_builtin, models, register_model
@@ -18,8 +18,11 @@ CONTRACT = ("contract",)  # a * b + c may be rounded once; nothing else is relax
 
 
 def _register_bytes():
-    features = binding.get_host_cpu_features()
-    return 64 if features.get("avx512f") else 32 if features.get("avx") else 16
+    """Bytes of the widest registers that Numba compiles for: those of this processor, or as its settings say."""
+    settings: Any = config
+    asked = "" if settings.CPU_NAME == "generic" else settings.CPU_FEATURES
+    has = binding.get_host_cpu_features().get if asked is None else lambda name: f"+{name}" in asked.split(",")
+    return 64 if has("avx512f") else 32 if has("avx") else 16
 
 
 BYTES = _register_bytes()
@@ -103,6 +106,50 @@ def store(typing, array, offset, lanes):
     return types.void(array, types.intp, lanes), generate
 
 
+def _first(builder, vector, n):
+    """A mask of the first n lanes, all of them where there are fewer."""
+    word = ir.IntType(64)
+    numbers = ir.Constant(ir.VectorType(word, vector.count), list(range(vector.count)))
+    return builder.icmp_signed("<", numbers, _spread(builder, numbers.type, n))
+
+
+def _masked(builder, what, vector, result, arguments):
+    element = "f32" if vector.element == ir.FloatType() else "f64"
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    name = f"llvm.masked.{what}.v{vector.count}{element}.p0"
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+@intrinsic
+def load_first(typing, array, offset, n):
+    """Lanes array.flat[offset:offset + n], at most a vector; the others are zero, and what follows is not touched."""
+
+    def generate(context, builder, sig, args):
+        vector = _vector(sig.args[0].dtype)
+        pointer = builder.bitcast(_address(context, builder, sig.args[0], *args[:2]), vector.as_pointer())
+        alignment = ir.Constant(ir.IntType(32), sig.args[0].dtype.bitwidth // 8)
+        given = [pointer, alignment, _first(builder, vector, args[2]), ir.Constant(vector, None)]
+        return _masked(builder, "load", vector, vector, given)
+
+    return Lanes(array.dtype)(array, types.intp, types.intp), generate
+
+
+@intrinsic
+def store_first(typing, array, offset, n, lanes):
+    """array.flat[offset:offset + n] = lanes, at most a vector; what follows is not touched."""
+
+    def generate(context, builder, sig, args):
+        vector = _vector(sig.args[0].dtype)
+        pointer = builder.bitcast(_address(context, builder, sig.args[0], *args[:2]), vector.as_pointer())
+        alignment = ir.Constant(ir.IntType(32), sig.args[0].dtype.bitwidth // 8)
+        _masked(
+            builder, "store", vector, ir.VoidType(), [args[3], pointer, alignment, _first(builder, vector, args[2])]
+        )
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.intp, lanes), generate
+
+
 @intrinsic
 def spread(typing, array, offset):
     """The one number array.flat[offset] in all lanes."""
@@ -177,6 +224,53 @@ def add_squares(typing, sums, offset, lanes):
         return context.get_dummy_value()
 
     return types.void(sums, types.intp, lanes), generate
+
+
+@intrinsic
+def load_eight(typing, array, offset):
+    """Eight vectors in a row, the first at ``offset``."""
+
+    def generate(context, builder, sig, args):
+        dtype = sig.args[0].dtype
+        found = []
+        for n in range(8):
+            place = builder.add(args[1], ir.Constant(args[1].type, n * width(dtype)))
+            found.append(_read(builder, _address(context, builder, sig.args[0], args[0], place), dtype))
+        return context.make_tuple(builder, sig.return_type, found)
+
+    return types.UniTuple(Lanes(array.dtype), 8)(array, types.intp), generate
+
+
+@intrinsic
+def store_eight(typing, array, offset, sums):
+    """Eight vectors in a row, the first at ``offset``."""
+
+    def generate(context, builder, sig, args):
+        dtype = sig.args[0].dtype
+        for n, value in enumerate(cgutils.unpack_tuple(builder, args[2])):
+            place = builder.add(args[1], ir.Constant(args[1].type, n * width(dtype)))
+            _write(builder, value, _address(context, builder, sig.args[0], args[0], place), dtype)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, sums), generate
+
+
+@intrinsic
+def less_products(typing, sums, pair, array, offset, stride):
+    """sums[2 n + h] - array.flat[offset + n * stride] * pair[h] for four numbers n and both halves h."""
+
+    def generate(context, builder, sig, args):
+        halves = cgutils.unpack_tuple(builder, args[1])
+        found = []
+        for n, (p, q) in enumerate(zip(*[iter(cgutils.unpack_tuple(builder, args[0]))] * 2, strict=True)):
+            place = builder.add(args[3], builder.mul(args[4], ir.Constant(args[4].type, n)))
+            number = builder.load(_address(context, builder, sig.args[2], args[2], place))
+            factor = _spread(builder, p.type, number)
+            for total, half in zip((p, q), halves, strict=True):
+                found.append(builder.fsub(total, builder.fmul(factor, half, flags=CONTRACT), flags=CONTRACT))
+        return context.make_tuple(builder, sig.return_type, found)
+
+    return sums(sums, pair, array, types.intp, types.intp), generate
 
 
 @intrinsic

@@ -6,9 +6,9 @@ products, passes that copy to the first.
 """
 
 import numpy as np
-from numba import njit
 
-from vennmf.solvers.kernels.lanes import BYTES, lanes_of, load, spread, store, zeros
+from vennmf.solvers.kernels.compiled import compiled, merged
+from vennmf.solvers.kernels.lanes import lanes_of, load, load_first, spread, store, store_first, zeros
 from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import n_threads, share
 
@@ -19,13 +19,10 @@ def sparse_times_dense(data, indices, indptr, B, out):
     """The compiled twin of ``reference.sparse_times_dense``."""
     contiguous(out, "out")
     n_rows, k = out.shape
-    data, B = np.ascontiguousarray(data, dtype=out.dtype), widened(B, out.dtype)
+    data, B = np.ascontiguousarray(data, dtype=out.dtype), np.ascontiguousarray(B, dtype=out.dtype)
 
     def rows(first, last):
-        part = room(out, first, last)
-        _gather_rows(data, indices, indptr, B, part, first)
-        if part.shape[1] > k:
-            out[first:last] = part[:, :k]
+        _gather_rows(data, indices, indptr, B, out, first, last)
 
     if out.size:
         share(rows, n_rows, 1 + WORTH_A_THREAD * n_rows // (data.size * k + 1))
@@ -36,18 +33,15 @@ def transposed_times_dense(data, indices, indptr, F, out):
     """The compiled twin of ``reference.transposed_times_dense``."""
     contiguous(out, "out")
     n_columns, k = out.shape
-    data, F = np.ascontiguousarray(data, dtype=out.dtype), widened(F, out.dtype)
+    data, F = np.ascontiguousarray(data, dtype=out.dtype), np.ascontiguousarray(F, dtype=out.dtype)
     n_parts = 1 if data.size * k < 4 * WORTH_A_THREAD or n_threads() == 1 else 2 * n_threads()
     cuts = _even_cuts(indices, n_columns, n_parts)
     used = np.zeros(n_parts, dtype=np.int64)
 
     def columns(first, last):
         for i in range(first, last):
-            part = room(out, cuts[i], cuts[i + 1])
-            part[...] = 0
-            used[i] = _scatter_columns(data, indices, indptr, F, part, cuts[i], cuts[i + 1])
-            if part.shape[1] > k:
-                out[cuts[i] : cuts[i + 1]] = part[:, :k]
+            out[cuts[i] : cuts[i + 1]] = 0
+            used[i] = _scatter_columns(data, indices, indptr, F, out[cuts[i] : cuts[i + 1]], cuts[i], cuts[i + 1])
 
     if out.size:
         share(columns, n_parts, 1)
@@ -57,23 +51,6 @@ def transposed_times_dense(data, indices, indptr, F, out):
     return out
 
 
-def widened(B, dtype):
-    """B, contiguous, with zero columns up to the width of a vector."""
-    missing = BYTES // dtype.itemsize - B.shape[1]
-    B = np.ascontiguousarray(B, dtype=dtype)
-    if missing <= 0:
-        return B
-    out = np.zeros((len(B), B.shape[1] + missing), dtype=dtype)
-    out[:, : B.shape[1]] = B
-    return out
-
-
-def room(out, first, last):
-    """The rows of ``out`` to be written, or a wider place for them where they are narrower than a vector."""
-    width = BYTES // out.itemsize
-    return out[first:last] if out.shape[1] >= width else np.empty((last - first, width), dtype=out.dtype)
-
-
 def _even_cuts(indices, n_columns, n_parts):
     """Columns that cut the entries into about equal parts, judged by a sample of them."""
     sample = np.sort(indices[:: 1 + indices.size // 4096])
@@ -81,22 +58,34 @@ def _even_cuts(indices, n_columns, n_parts):
     return [0, *map(int, inner), n_columns]
 
 
-@njit(nogil=True, cache=True)
-def _gather_rows(data, indices, indptr, B, out, first):
-    """out = X[first : first + len(out)] B."""
+@compiled
+def _gather_rows(data, indices, indptr, B, out, first, last):
+    """out[first:last] = X[first:last] B."""
     k = out.shape[1]
     w = lanes_of(out)
     panels = -(-k // (4 * w))
-    for i in range(out.shape[0]):
-        begin, end = indptr[first + i], indptr[first + i + 1]
-        if k <= 2 * w:
+    for i in range(first, last):
+        begin, end = indptr[i], indptr[i + 1]
+        if k < w:
+            _gather_narrow(data, indices, B, out, i, begin, end)
+        elif k <= 2 * w:
             _gather_slim(data, indices, B, out, i, begin, end)
-            continue
-        for n in range(panels):
-            _gather_panel(data, indices, B, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
+        else:
+            for n in range(panels):
+                _gather_panel(data, indices, B, out, i, n * k // panels, (n + 1) * k // panels, begin, end)
 
 
-@njit(nogil=True, cache=True)
+@merged
+def _gather_narrow(data, indices, B, out, i, begin, end):
+    """A row shorter than a vector."""
+    k = out.shape[1]
+    a = zeros(out)
+    for p in range(begin, end):
+        a = a + spread(data, p) * load_first(B, np.intp(indices[p]) * k, k)
+    store_first(out, i * k, k, a)
+
+
+@merged
 def _gather_slim(data, indices, B, out, i, begin, end):
     """A row of up to two vectors: the second ends where the row ends, and may overlap the first."""
     k = out.shape[1]
@@ -110,7 +99,7 @@ def _gather_slim(data, indices, B, out, i, begin, end):
     store(out, i * k + second, b)
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
     """Columns t to stop of a row, in four vectors: those that would pass the end overlap the one before."""
     k = out.shape[1]
@@ -129,7 +118,7 @@ def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
     store(out, at + t3, d)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _scatter_columns(data, indices, indptr, F, out, low, high):
     """out += X[:, low:high]^T F; returns how many entries of X were used."""
     k = out.shape[1]
@@ -144,16 +133,28 @@ def _scatter_columns(data, indices, indptr, F, out, low, high):
         while end < stop and low <= indices[end] < high:
             end += 1
         used += end - begin
-        if k <= 2 * w:
+        if k < w:
+            _scatter_narrow(data, indices, F, out, i, begin, end, low)
+        elif k <= 2 * w:
             _scatter_slim(data, indices, F, out, i, begin, end, low)
-            continue
-        for n in range(panels):
-            t, until = n * k // panels, (n + 1) * k // panels
-            _scatter_panel(data, indices, F, out, i, t, until, begin, end, low)
+        else:
+            for n in range(panels):
+                t, until = n * k // panels, (n + 1) * k // panels
+                _scatter_panel(data, indices, F, out, i, t, until, begin, end, low)
     return used
 
 
-@njit(nogil=True, cache=True)
+@merged
+def _scatter_narrow(data, indices, F, out, i, begin, end, low):
+    """Rows shorter than a vector."""
+    k = out.shape[1]
+    f = load_first(F, i * k, k)
+    for p in range(begin, end):
+        q = np.intp(indices[p] - low) * k
+        store_first(out, q, k, load_first(out, q, k) + spread(data, p) * f)
+
+
+@merged
 def _scatter_slim(data, indices, F, out, i, begin, end, low):
     """Rows of up to two vectors, which may overlap: both are read before one is written."""
     k = out.shape[1]
@@ -167,7 +168,7 @@ def _scatter_slim(data, indices, F, out, i, begin, end, low):
         store(out, q + second, b)
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _scatter_panel(data, indices, F, out, i, t, stop, begin, end, low):
     """Columns t to stop of some rows, in four vectors, which may overlap: all are read before one is written."""
     k = out.shape[1]

@@ -6,8 +6,9 @@ Made for rows that end with few positive entries, run to the optimum of each row
 import numpy as np
 from numba import njit
 
+from vennmf.solvers.kernels.compiled import compiled, merged
 from vennmf.solvers.kernels.lanes import BYTES, lanes_of, load, spread_number, store
-from vennmf.solvers.kernels.sweeps import aligned, contiguous
+from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import share
 
 WORTH_A_THREAD = 200_000  # multiplications that outweigh waking another thread
@@ -25,58 +26,45 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     C = np.ascontiguousarray(C, dtype=F.dtype)
     ratios = np.empty(n_rows)
 
-    def rows(first, last):
-        g = aligned(padded.shape[1], np.dtype(np.float64))
-        g[:] = 0
-        _solve_rows(F, padded, C, float(tol), max_sweeps, g, ratios, first, last)
+    def rows(first, last):  # scratch is made here: an allocation takes the compiler longer than it takes a row
+        f, c, trial = np.empty((3, k))
+        g, factor, support = np.zeros(padded.shape[1]), np.empty((k, k)), np.empty(k, dtype=np.int64)
+        _solve_rows(F, padded, C, float(tol), max_sweeps, f, g, c, support, factor, trial, ratios, first, last)
 
     share(rows, n_rows, 1 + WORTH_A_THREAD // (k * k))
     return float(ratios.max())
 
 
-@njit(nogil=True, cache=True)
-def _solve_rows(F, G, C, tol, max_sweeps, g, ratios, first, last):
-    k = F.shape[1]
-    f, c = np.empty(k), np.empty(k)
-    support, factor, trial = np.empty(k, dtype=np.int64), np.empty((k, k)), np.empty(k)
-    for i in range(first, last):
-        for t in range(k):
-            f[t] = F[i, t]
-            c[t] = C[i, t]
-        ratios[i] = _solve_row(f, g, c, G, tol, max_sweeps, support, factor, trial)
-        for t in range(k):
-            F[i, t] = f[t]
-
-
-@njit(nogil=True, cache=True)
-def _solve_row(f, g, c, G, tol, max_sweeps, support, factor, trial):
-    """Minimise 1/2 f G f - c f over f >= 0; returns the projected gradient's norm relative to its first.
+@compiled
+def _solve_rows(F, G, C, tol, max_sweeps, f, g, c, support, factor, trial, ratios, first, last):
+    """Each row f minimises 1/2 f G f - c f over f >= 0; ratios are its projected gradient's last norm over its first.
 
     Passes find out which entries are positive; now and then the best values of those are computed at once.
     """
-    _gradient(f, g, c, G)
-    start = left = _violation(f, g)
-    goal = tol * tol * start
-    settled, wait = 0, PAUSE
-    for _ in range(max_sweeps):
-        if left <= goal:
-            break
-        switched, left = _pass_over_row(f, g, G)
-        settled = 0 if switched else settled + 1
-        wait -= 1
-        if left > goal and settled < SETTLED and wait:
-            continue
-        settled, wait = 0, PAUSE
-        _solve_on_support(f, c, G, support, factor, trial)
-        _gradient(f, g, c, G)
-        left = _violation(f, g)
-    if left > goal:
-        _gradient(f, g, c, G)
-        left = _violation(f, g)
-    return np.sqrt(left / start) if start > 0 else 0.0
+    for i in range(first, last):
+        for t in range(f.size):
+            f[t] = F[i, t]
+            c[t] = C[i, t]
+        start = left = -1.0
+        settled, wait, exact = 0, PAUSE, False
+        for n in range(max_sweeps + 1):
+            if not exact or n == max_sweeps:
+                left, exact = _violation(f, g, c, G), True
+                start = left if start < 0 else start
+            if left <= tol * tol * start or n == max_sweeps:
+                break
+            switched, left = _pass_over_row(f, g, G)
+            settled = 0 if switched else settled + 1
+            wait -= 1
+            if left <= tol * tol * start or settled == SETTLED or not wait:
+                settled, wait, exact = 0, PAUSE, False
+                _solve_on_support(f, c, G, support, factor, trial)
+        ratios[i] = np.sqrt(left / start) if start > 0 else 0.0
+        for t in range(f.size):
+            F[i, t] = f[t]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _add_line(g, step, G, t):
     """g += step * G[t]; G is padded to whole vectors."""
     w, much = lanes_of(g), spread_number(step)
@@ -84,19 +72,14 @@ def _add_line(g, step, G, t):
         store(g, j, load(g, j) + much * load(G, t * g.size + j))
 
 
-@njit(nogil=True, cache=True)
-def _gradient(f, g, c, G):
-    """g = f G - c."""
+@merged
+def _violation(f, g, c, G):
+    """g = f G - c; returns the squared norm of the projected gradient."""
     for t in range(f.size):
         g[t] = -c[t]
     for t in range(f.size):
         if f[t] != 0:
             _add_line(g, f[t], G, t)
-
-
-@njit(nogil=True, cache=True)
-def _violation(f, g):
-    """Squared norm of the projected gradient."""
     total = 0.0
     for t in range(f.size):
         if f[t] > 0 or g[t] < 0:
@@ -104,7 +87,7 @@ def _violation(f, g):
     return total
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _pass_over_row(f, g, G):
     """One cyclic pass; returns whether an entry left or reached zero, and the squared slopes met."""
     switched, met = False, 0.0
@@ -122,18 +105,14 @@ def _pass_over_row(f, g, G):
     return switched, met
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _solve_on_support(f, c, G, support, factor, trial):
     """Move f to the exact minimiser over its positive entries, dropping those that reach zero on the way.
 
     Each stretch goes straight towards a minimiser, so the value never rises (Lawson and Hanson's inner loop).
     """
     while True:
-        n = 0
-        for t in range(f.size):
-            if f[t] > 0:
-                support[n] = t
-                n += 1
+        n = _positive(f, support)
         if not _solve(G, c, support, n, factor, trial):
             return
         stretch, first = 1.0, -1
@@ -147,6 +126,17 @@ def _solve_on_support(f, c, G, support, factor, trial):
         if first < 0:
             return
         f[support[first]] = 0
+
+
+@compiled
+def _positive(f, support):
+    """support[:n] = the places of the positive entries of f; returns n."""
+    n = 0
+    for t in range(f.size):
+        if f[t] > 0:
+            support[n] = t
+            n += 1
+    return n
 
 
 @njit(nogil=True, cache=True, fastmath={"reassoc", "contract"})

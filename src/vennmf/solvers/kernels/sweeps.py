@@ -5,15 +5,17 @@ four are moved one after the other: the iterates are those of the plain cyclic s
 """
 
 import numpy as np
-from numba import njit
 
+from vennmf.solvers.kernels.compiled import compiled, merged
 from vennmf.solvers.kernels.lanes import (
     BYTES,
     add_squares,
     at_least,
     at_most,
     lanes_of,
+    less_products,
     load,
+    load_eight,
     prefetch,
     spread,
     spread_number,
@@ -33,23 +35,59 @@ def sweep(F, G, C, curvature, upper, n_sweeps):
     if not n_rows or not k:
         return 0.0
     contiguous(F, "F")
-    G = padded_gram(G, F.dtype)
-    C = np.ascontiguousarray(C, dtype=F.dtype)
-    curvature = np.ascontiguousarray(curvature, dtype=F.dtype)
-    height = 2 * BYTES // F.itemsize
-    n_tiles = -(-n_rows // height)
-    violations = np.empty(n_tiles)
-    upper = F.dtype.type(upper)
-    grain = WORTH_A_THREAD // (k * k * height * max(n_sweeps, 1)) + 1
+    G, upper = padded_gram(G, F.dtype), F.dtype.type(upper)
+    f, c = F.reshape(-1), np.ascontiguousarray(C, dtype=F.dtype).reshape(-1)
+    bends = np.ascontiguousarray(curvature, dtype=F.dtype)
+    n_tiles, cut = whole_tiles(F)
+    violation = _sweep_shared(f, c, bends, G, k, upper, n_sweeps, n_tiles)
+    if cut < n_rows:  # the last rows, with rows of zeros up to a whole tile, and a vector to read past the end
+        rest = tiles_for(n_rows - cut, F.dtype)
+        rows, spare = rest * tile_height(F.dtype), BYTES // F.itemsize
+        f_rest, c_rest = padded(f[cut * k :], rows * k + spare), padded(c[cut * k :], rows * k + spare)
+        bends = padded(bends[cut:], rows) if bends.size else bends
+        violation += _sweep_shared(f_rest, c_rest, bends, G, k, upper, n_sweeps, rest)
+        f[cut * k :] = f_rest[: (n_rows - cut) * k]
+    return violation
 
+
+def _sweep_shared(f, c, bends, G, k, upper, n_sweeps, n_tiles):
+    """Sweep the first tiles of a factor in flat memory; returns its squared violation."""
+    height = tile_height(f.dtype)
+    violations = np.empty(n_tiles)
+    grain = WORTH_A_THREAD // (k * k * height * max(n_sweeps, 1)) + 1
     size, spare = G.shape[0] * height, height * height // 2  # what narrow tiles write past their last line
 
     def tiles(first, last):
-        scratch, squares = aligned(3 * size + height + spare, F.dtype), aligned(height, np.float64)
-        _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last)
+        scratch, squares = aligned(3 * size + spare, f.dtype), aligned(height, np.float64)
+        _sweep_tiles(f, c, bends, G, k, upper, n_sweeps, violations, scratch, squares, first, last)
 
     share(tiles, n_tiles, grain)
     return float(violations.sum())
+
+
+def tile_height(dtype):
+    """Rows of a tile: two vectors of them."""
+    return 2 * BYTES // dtype.itemsize
+
+
+def tiles_for(n_rows, dtype):
+    """How many tiles so many rows fill, the last perhaps in part."""
+    return -(-n_rows // tile_height(dtype))
+
+
+def whole_tiles(F):
+    """How many tiles can be read a vector at a time without leaving F, however short its rows; and their rows."""
+    n_rows, k = F.shape
+    past = -(-max(BYTES // F.itemsize - k, 0) // k)
+    n_tiles = max(n_rows - past, 0) // tile_height(F.dtype)
+    return n_tiles, n_tiles * tile_height(F.dtype)
+
+
+def padded(values, size):
+    """A copy of some numbers, with zeros after them."""
+    out = np.zeros(size, values.dtype)
+    out[: values.size] = values
+    return out
 
 
 def contiguous(F, name):
@@ -78,200 +116,132 @@ def aligned(size, dtype):
     return memory[skip : skip + size]
 
 
-@njit(nogil=True, cache=True)
-def gather_tile(F, row, T, base):
-    """T[j, lane] = F[row + lane, j]; lanes past the last row of F are zero."""
-    n_rows, k = F.shape
-    w = lanes_of(F)
-    height = 2 * w
-    n = min(height, n_rows - row)
-    if k >= w and n == height:
-        for half in range(0, height, w):
-            for j in range(0, k - w + 1, w):
-                transpose(F, (row + half) * k + j, k, T, base + j * height + half, height)
-            transpose(F, (row + half) * k + k - w, k, T, base + (k - w) * height + half, height)
-        return
-    for j in range(k):
-        for lane in range(n):
-            T[base + j * height + lane] = F[row + lane, j]
-        for lane in range(n, height):
-            T[base + j * height + lane] = 0
+@compiled
+def _turn(source, at, stride, target, to, step):
+    """The ``transpose`` of one square: compiled once, for all that call it."""
+    transpose(source, at, stride, target, to, step)
 
 
-@njit(nogil=True, cache=True)
-def scatter_tile(T, base, F, row):
-    """F[row + lane, j] = T[j, lane] for the rows that exist."""
-    n_rows, k = F.shape
-    w = lanes_of(F)
-    height = 2 * w
-    n = min(height, n_rows - row)
-    if k >= w and n == height:
-        for half in range(0, height, w):
-            for j in range(0, k - w + 1, w):
-                transpose(T, base + j * height + half, height, F, (row + half) * k + j, k)
-            transpose(T, base + (k - w) * height + half, height, F, (row + half) * k + k - w, k)
-        return
-    for lane in range(n):
-        for j in range(k):
-            F[row + lane, j] = T[base + j * height + lane]
+@compiled
+def gather_tile(f, row, k, T, base):
+    """T[base + j * height + lane] = f[(row + lane) * k + j] for the rows of a tile; lines up to a multiple of four are zero.
 
-
-@njit(nogil=True, cache=True)
-def _gather(F, row, T, base):
-    """As ``gather_tile``; where rows are shorter than a vector, each is read with what follows it.
-
-    Then lines past the last of the tile are overwritten, those up to a multiple of four with zeros.
+    Where rows are shorter than a vector, each is read with what follows it, and lines after those four are overwritten.
     """
-    k = F.shape[1]
-    w = lanes_of(F)
+    w = lanes_of(f)
     height = 2 * w
-    if not _narrow(F, row):
-        gather_tile(F, row, T, base)
-        return
-    transpose(F, row * k, k, T, base, height)
-    transpose(F, (row + w) * k, k, T, base + w, height)
+    for half in range(0, height, w):
+        for j in range(0, k, w):  # the last square may overlap the one before
+            line = max(min(j, k - w), 0)
+            _turn(f, (row + half) * k + line, k, T, base + line * height + half, height)
     for i in range(base + k * height, base + (k + -k % 4) * height, w):
         store(T, i, zeros(T))
 
 
-@njit(nogil=True, cache=True)
-def _scatter(T, base, room, F, row):
-    """As ``scatter_tile``; where rows are shorter than a vector, by way of T from ``room`` on."""
-    k = F.shape[1]
-    w = lanes_of(F)
+@merged
+def scatter_tile(T, base, room, f, row, k):
+    """The way back; where rows are shorter than a vector, through T from ``room`` on."""
+    w = lanes_of(f)
     height = 2 * w
-    if not _narrow(F, row):
-        scatter_tile(T, base, F, row)
-        return
-    transpose(T, base, height, T, room, k)
-    transpose(T, base + w, height, T, room + w * k, k)
-    for i in range(0, height * k, w):
-        store(F, row * k + i, load(T, room + i))
+    for half in range(0, height, w):
+        for j in range(0, k, w):
+            line = max(min(j, k - w), 0)
+            if k < w:
+                _turn(T, base + half, height, T, room + half * k, k)
+            else:
+                _turn(T, base + line * height + half, height, f, (row + half) * k + line, k)
+    if k < w:
+        for i in range(0, height * k, w):
+            store(f, row * k + i, load(T, room + i))
 
 
-@njit(nogil=True, cache=True)
-def _narrow(F, row):
-    """Whether rows are shorter than a vector and a vector may be read from each of a tile."""
-    k, w = F.shape[1], lanes_of(F)
-    return k < w and (row + 2 * w - 1) * k + w <= F.size
-
-
-@njit(nogil=True, cache=True)
-def _sweep_tiles(F, G, C, curvature, upper, n_sweeps, violations, scratch, squares, first, last):
-    """Scratch holds, one after the other, the rows' curvature, a tile of F, of C, and of F as it was."""
-    k, padded = F.shape[1], G.shape[0]
-    height = 2 * lanes_of(F)
-    now, cross, old = height, height * (padded + 1), height * (2 * padded + 1)
-    for i in range(scratch.size):
-        scratch[i] = 0
+@compiled
+def _sweep_tiles(f, c, bends, G, k, upper, n_sweeps, violations, scratch, squares, first, last):
+    """Scratch holds, one after the other, a tile of F, of C, and of F as it was."""
+    w = lanes_of(f)
+    height, size = 2 * w, G.shape[0] * 2 * w
+    now, cross, old = np.intp(0), size, 2 * size  # a literal would have its callers compiled apart
+    bend = zeros(f), zeros(f)
     for tile in range(first, last):
         row = tile * height
-        _gather(F, row, scratch, now)
-        _gather(C, row, scratch, cross)
-        for i in range((row + height) * k, (row + 2 * height) * k, lanes_of(F)):  # the next tile, meanwhile
-            prefetch(F, i)
-            prefetch(C, i)
-        for i in range(k * height):
-            scratch[old + i] = scratch[now + i]
-        if curvature.size:
-            for lane in range(height):
-                scratch[lane] = curvature[row + lane] if row + lane < F.shape[0] else 0
-        for lane in range(height):
-            squares[lane] = 0
+        gather_tile(f, row, k, scratch, now)
+        gather_tile(c, row, k, scratch, cross)
+        for i in range((row + height) * k, (row + 2 * height) * k, w):  # the next tile, meanwhile
+            prefetch(f, i)
+            prefetch(c, i)
+        for i in range(0, size, w):
+            store(scratch, old + i, load(scratch, now + i))
+        if bends.size:
+            bend = load(bends, row), load(bends, row + w)
+        for i in range(height):
+            squares[i] = 0
         for n in range(max(n_sweeps, 1)):
-            _pass(scratch, now, cross, old, G, upper, squares, n == 0, n_sweeps > 0)
+            _pass(scratch, now, cross, old, G, bend, upper, squares, n == 0, n_sweeps > 0)
         total = 0.0
-        for lane in range(height):
-            total += squares[lane]
+        for i in range(height):
+            total += squares[i]
         violations[tile] = total
         if n_sweeps:
-            _scatter(scratch, now, old, F, row)
+            scatter_tile(scratch, now, old, f, row, k)
 
 
-@njit(nogil=True, cache=True)
-def _pass(T, now, cross, old, G, upper, squares, measure, move):
+@merged
+def _pass(T, now, cross, old, G, bend, upper, squares, measure, move):
     """One pass over the coordinates of a tile, four at a time; the first also adds up the violation."""
     k, w = G.shape[0], lanes_of(T)
     height = 2 * w
-    bend = load(T, 0), load(T, w)
     top = spread_number(upper)
     for t in range(0, k, 4):
         at, row = now + t * height, t * k
-        slopes = _begin(T, at, cross + t * height, bend)
-        slopes = _add_products(slopes, T, at, G, row + t, k - t)
+        pulls = less_rows(load_eight(T, cross + t * height), T, at, G, row + t, k - t)
         if measure:
-            before = _add_products(slopes, T, old, G, row, t)
-            for i in range(4):
-                f = at + i * height
-                add_squares(squares, 0, _projected(before[2 * i], load(T, f), top))
-                add_squares(squares, w, _projected(before[2 * i + 1], load(T, f + w), top))
+            before = less_rows(pulls, T, old, G, row, t)
+            for n in range(8):
+                f, lane = load(T, at + n * w), n % 2 * w
+                add_squares(squares, lane, _projected(bend[n % 2] * f - before[n], f, top))
         if move:
-            slopes = _add_products(slopes, T, now, G, row, t)
-            _move(slopes, T, at, G, row + t, bend, top)
+            pulls = less_rows(pulls, T, now, G, row, t)
+            _move(pulls, T, at, G, row + t, bend, top)
 
 
-@njit(nogil=True, cache=True)
-def _begin(T, at, c, bend):
-    """d f - c for four coordinates: the part of their slopes that needs no product."""
-    w = lanes_of(T)
-    p, q = bend
-    return (
-        p * load(T, at) - load(T, c),
-        q * load(T, at + w) - load(T, c + w),
-        p * load(T, at + 2 * w) - load(T, c + 2 * w),
-        q * load(T, at + 3 * w) - load(T, c + 3 * w),
-        p * load(T, at + 4 * w) - load(T, c + 4 * w),
-        q * load(T, at + 5 * w) - load(T, c + 5 * w),
-        p * load(T, at + 6 * w) - load(T, c + 6 * w),
-        q * load(T, at + 7 * w) - load(T, c + 7 * w),
-    )
-
-
-@njit(nogil=True, cache=True)
-def _add_products(sums, T, at, G, g, n):
-    """sums + (four rows of G, n numbers of each from g) (n lines of T): eight accumulators for six loads."""
+@compiled
+def less_rows(sums, T, at, G, g, n):
+    """sums - (four rows of G, n numbers of each from g) (n lines of T): eight accumulators for six loads."""
     k, w = G.shape[0], lanes_of(T)
-    p0, q0, p1, q1, p2, q2, p3, q3 = sums
     for j in range(n):
-        p, q = load(T, at + j * 2 * w), load(T, at + j * 2 * w + w)
-        a, b, c, d = spread(G, g + j), spread(G, g + k + j), spread(G, g + 2 * k + j), spread(G, g + 3 * k + j)
-        p0, q0, p1, q1 = p0 + a * p, q0 + a * q, p1 + b * p, q1 + b * q
-        p2, q2, p3, q3 = p2 + c * p, q2 + c * q, p3 + d * p, q3 + d * q
-    return p0, q0, p1, q1, p2, q2, p3, q3
+        line = at + j * 2 * w
+        sums = less_products(sums, (load(T, line), load(T, line + w)), G, g + j, k)
+    return sums
 
 
-@njit(nogil=True, cache=True)
-def _move(slopes, T, at, G, g, bend, top):
-    """Move four coordinates in turn, each telling the slopes of those after it; g is the first's place in G."""
-    k, w = G.shape[0], lanes_of(T)
-    p0, q0, p1, q1, p2, q2, p3, q3 = slopes
-    p, q = _step(T, at, p0, spread(G, g), bend[0], top), _step(T, at + w, q0, spread(G, g), bend[1], top)
-    a, b, c = spread(G, g + 1), spread(G, g + 2), spread(G, g + 3)
-    p1, q1, p2, q2, p3, q3 = p1 + a * p, q1 + a * q, p2 + b * p, q2 + b * q, p3 + c * p, q3 + c * q
-    at, g = at + 2 * w, g + k + 1
-    p, q = _step(T, at, p1, spread(G, g), bend[0], top), _step(T, at + w, q1, spread(G, g), bend[1], top)
-    a, b = spread(G, g + 1), spread(G, g + 2)
-    p2, q2, p3, q3 = p2 + a * p, q2 + a * q, p3 + b * p, q3 + b * q
-    at, g = at + 2 * w, g + k + 1
-    p, q = _step(T, at, p2, spread(G, g), bend[0], top), _step(T, at + w, q2, spread(G, g), bend[1], top)
-    a = spread(G, g + 1)
-    p3, q3 = p3 + a * p, q3 + a * q
-    at, g = at + 2 * w, g + k + 1
-    _step(T, at, p3, spread(G, g), bend[0], top)
-    _step(T, at + w, q3, spread(G, g), bend[1], top)
+@merged
+def _move(pulls, T, at, G, g, bend, top):
+    """Move four coordinates in turn, each telling the pulls on those after it; g is the first's place in G."""
+    k, height = G.shape[0], 2 * lanes_of(T)
+    pulls = less_products(pulls, _step(T, at, pulls[0], pulls[1], spread(G, g), bend, top), G, g, k)
+    at, pivot = at + height, spread(G, g + k + 1)
+    pulls = less_products(pulls, _step(T, at, pulls[2], pulls[3], pivot, bend, top), G, g + 1, k)
+    at, pivot = at + height, spread(G, g + 2 * (k + 1))
+    pulls = less_products(pulls, _step(T, at, pulls[4], pulls[5], pivot, bend, top), G, g + 2, k)
+    at, pivot = at + height, spread(G, g + 3 * (k + 1))
+    _step(T, at, pulls[6], pulls[7], pivot, bend, top)
 
 
-@njit(nogil=True, cache=True)
-def _step(T, at, slope, pivot, d, top):
-    """T[at] <- clip(T[at] - slope / (pivot + d), 0, top) where there is curvature; returns the step."""
-    f = load(T, at)
-    bend = pivot + d
-    moved = where_positive(bend, at_most(top, at_least(zeros(T), f - slope / bend)), f)
+@compiled
+def _step(T, at, p, q, pivot, bend, top):
+    """Both vectors f of a line <- clip(f + (pull - d f) / (pivot + d), 0, top) where there is curvature; returns the steps."""
+    w = lanes_of(T)
+    f, g = load(T, at), load(T, at + w)
+    a, b = pivot + bend[0], pivot + bend[1]
+    none = zeros(T)
+    moved = where_positive(a, at_most(top, at_least(none, f + (p - bend[0] * f) / a)), f)
+    other = where_positive(b, at_most(top, at_least(none, g + (q - bend[1] * g) / b)), g)
     store(T, at, moved)
-    return moved - f
+    store(T, at + w, other)
+    return moved - f, other - g
 
 
-@njit(nogil=True, cache=True)
+@merged
 def _projected(gradient, f, top):
     """The gradient where the coordinate may follow it; towards the inside only, at a bound."""
     zero = gradient - gradient
