@@ -68,6 +68,7 @@ class Retriever:
         self._indexes: dict[str, Index] = {}
         self._matches: dict[str, ExactMatch] = {}
         self._words = topic_words(model)
+        self._features = model.feature_names_
         self._names = {source: item_names(model, source) for source in model.sources_}
         self._metadata = {**dict(getattr(model, "metadata_", {})), **dict(getattr(self._views, "metadata", {}))}
         if self.exact:
@@ -289,7 +290,7 @@ class Retriever:
         matched: tuple[str, ...] = ()
         if self._views is not None and len(literal):
             own = np.intersect1d(self._exact_match(source).has(position), literal)
-            matched = tuple(str(word) for word in np.asarray(self.model.feature_names_)[own])
+            matched = tuple(str(word) for word in self._features[own])
         name = str(self._names[source][position])
         metadata = self._metadata_of(source, position)
         return Hit(source, name, position, score, latent, exact, shared, why, matched, metadata)
@@ -315,7 +316,7 @@ def _matching(model: Any, sources: Any) -> Any:
     for source in model.sources_:
         if source not in views:
             raise SourceError(f"the model was fitted on source {source!r}, which is not among the sources given.")
-        expected = len(model.encodings_[source]), len(model.feature_names_)
+        expected = len(model.encodings_[source]), model.n_features_in_
         if views[source].shape != expected:
             found = views[source].shape
             raise SourceError(

@@ -59,7 +59,7 @@ def report(path: Path, output: Path, k: str, force: bool) -> None:
 def _lead(model: Any) -> str:
     blocks = ", ".join(f"{block.size} {block.name}" for block in model.blocks_)
     return (
-        f"{sum(map(len, model.encodings_.values())):,} items, {len(model.feature_names_):,} words. Topics: {blocks}. "
+        f"{sum(map(len, model.encodings_.values())):,} items, {model.n_features_in_:,} words. Topics: {blocks}. "
         f"The fit stopped after {model.n_iter_} iterations: {str(model.stop_reason_).replace('_', ' ')}."
     )
 

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_feature_names, check_is_fitted
 
 from vennmf.errors import ConvergenceWarning, ParameterError
+from vennmf.matrices.axis import names_or_positions
 from vennmf.solvers import Options, Problem, Solution, Step, minimise
 
 ONE_SOURCE = "data"
@@ -153,6 +154,16 @@ class FactorModel(CallbackSupportMixin, TransformerMixin, BaseEstimator):  # typ
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
                 "input; encode new items with the vocabulary of the fit."
             )
+
+    @property
+    def feature_names_(self) -> Any:
+        """The names of the features, positions as text where they have none; by view where each has its own."""
+        check_is_fitted(self)
+        ids, components = self.feature_ids_, self.components_
+        if isinstance(ids, dict):
+            return {name: names_or_positions(ids[name], components[name].shape[1]) for name in ids}
+        first = next(iter(components.values())) if isinstance(components, dict) else components
+        return names_or_positions(ids, int(np.prod(first.shape[1:])))
 
     # ---------------------------------------------------------------- storage
 

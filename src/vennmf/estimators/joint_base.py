@@ -148,14 +148,14 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
             slices = model.layouts[first.features.name].slices()
             self.components_ = {name: np.ascontiguousarray(B[:, s].T) for name, s in slices.items()}
             self.encodings_ = {name: factors[view.items.name] for name, view in views.items()}
-            self.feature_names_: Any = first.features.names()
+            self.feature_ids_: Any = first.features.ids
             self.n_features_in_ = first.features.size
         else:
             H = factors[first.items.name]
             slices = model.layouts[first.items.name].slices()
             self.components_ = {name: np.ascontiguousarray(factors[v.features.name].T) for name, v in views.items()}
             self.encodings_ = {name: np.ascontiguousarray(H[:, s]) for name, s in slices.items()}
-            self.feature_names_ = {name: view.features.names() for name, view in views.items()}
+            self.feature_ids_ = {name: view.features.ids for name, view in views.items()}
         self._n_features_out = sum(block.size for block in model.blocks)
         self.sharing_ = energy_shares(problem, factors)
 
@@ -228,7 +228,7 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
                 f"source {source!r} has {view.shape[1]:,} features, but {type(self).__name__} is expecting "
                 f"{self.n_features_in_:,} features as input; encode new items with the vocabulary of the fit."
             )
-        _check_names(source, view.features.ids, self.feature_names_)
+        _check_names(source, view.features.ids, self.feature_ids_)
         return view
 
     def _encode_views(self, X: Any) -> Any:
@@ -242,7 +242,7 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
             expected = self.components_[view.name].shape[1]
             if view.features.size != expected:
                 raise SourceError(f"view {view.name!r} has {view.features.size} features, but {expected} were fitted.")
-            _check_names(view.name, view.features.ids, self.feature_names_[view.name])
+            _check_names(view.name, view.features.ids, self.feature_ids_[view.name])
         blocks = tuple(block for block in self.blocks_ if set(block.sources) & set(views.names))
         basis = {view.features.name: self.components_[view.name].T for view in views.values()}
         found = self._encode(views, blocks, basis, next(iter(views.values())).items.name)
@@ -341,7 +341,7 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
         else:
             views = ViewSet([View.of(self._only(None, "score"), X)])
         for view in views.values():
-            _check_names(self._known(view.name), view.features.ids, self.feature_names_)
+            _check_names(self._known(view.name), view.features.ids, self.feature_ids_)
         return views
 
     # ---------------------------------------------------------------- report
@@ -381,7 +381,7 @@ def _n_rows(X: Any) -> int:
 
 def _check_names(source: str, found: Any, fitted: Any) -> None:
     """Refuse columns in another order than those of the fit, where both have names."""
-    if found is None or np.array_equal(found, fitted) or np.array_equal(fitted, np.arange(len(fitted)).astype(str)):
+    if found is None or fitted is None or np.array_equal(found, fitted):
         return
     if len(found) != len(fitted):
         raise SourceError(f"source {source!r} has {len(found):,} features and the fit has {len(fitted):,}.")

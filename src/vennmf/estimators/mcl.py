@@ -127,7 +127,7 @@ class MCL(FactorModel):
         factors = self._minimise(problem).factors
         self.encodings_ = factors[items.name]
         self.components_ = {name: np.ascontiguousarray(factors[v.features.name].T) for name, v in views.items()}
-        self.feature_names_ = {name: view.features.names() for name, view in views.items()}
+        self.feature_ids_ = {name: view.features.ids for name, view in views.items()}
         self.energies_ = {name: self._energies(view) for name, view in views.items()}
         self._n_features_out = self.n_components
         return self

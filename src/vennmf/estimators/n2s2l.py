@@ -136,7 +136,7 @@ class N2S2L(FactorModel):
         self.components_ = np.ascontiguousarray(khatri_rao(list(self.factors_)).T).reshape(-1, *self.shape_)
         self.encodings_ = factors[loss.left]
         self.n_discriminative_ = q
-        self.feature_names_ = view.features.names()
+        self.feature_ids_ = view.features.ids
         self.sparsity_ = hoyer(self.components_.reshape(k, -1))
         self._n_features_out = k
         return self

@@ -121,13 +121,13 @@ def load(path: str | os.PathLike[str]) -> Any:
     try:
         estimator = getattr(importlib.import_module(CLASSES[name]), name)(**_read(manifest["parameters"], arrays))
         fitted = _read(manifest["fitted"], arrays)
-    except (KeyError, TypeError) as error:
+        for key, value in fitted.items():
+            setattr(estimator, key, value)
+    except (KeyError, TypeError, AttributeError) as error:
         raise StorageError(
             f"{path} was written by vennmf {manifest['vennmf']}, whose {name} this version cannot read ({error!r}); fit and "
             "save the model again."
         ) from None
-    for key, value in fitted.items():
-        setattr(estimator, key, value)
     return estimator
 
 

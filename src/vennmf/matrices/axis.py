@@ -12,6 +12,11 @@ from numpy.typing import NDArray
 from vennmf.errors import SourceError
 
 
+def names_or_positions(ids: NDArray[np.object_] | None, size: int) -> NDArray[np.object_]:
+    """The ids, or positions as text where there are none."""
+    return ids if ids is not None else np.arange(size).astype(str).astype(object)
+
+
 class Axis:
     """The entities along one side of a matrix: items, words, tags, pixels.
 
@@ -53,7 +58,7 @@ class Axis:
 
     def names(self) -> NDArray[np.object_]:
         """The ids, or positions as text where the axis has none."""
-        return self.ids if self.ids is not None else np.arange(self.size).astype(str).astype(object)
+        return names_or_positions(self.ids, self.size)
 
     def matches(self, other: Axis) -> bool:
         """Whether both axes can stand for the same entities: same size and, where both have ids, the same ids."""
