@@ -22,6 +22,15 @@ def newsgroups() -> sp.csr_array:
     return sorted_rows(X)
 
 
+def two_newsgroups(n: int = 1_500, n_words: int = 4_000) -> vn.ViewSet:
+    """Texts of rec.* and of talk.* over the words that most of them have, tf-idf, float32."""
+    table = next(iter(vn.datasets.load("newsgroups20").tables.values()))
+    parts = {name: table.loc[table["label"].str.startswith(f"{name}."), "text"].head(n) for name in ("rec", "talk")}
+    vectorizer = TfidfVectorizer(max_features=n_words, stop_words="english", dtype=np.float32)
+    vectorizer.fit([text for part in parts.values() for text in part])
+    return vn.ViewSet.of({name: sorted_rows(vectorizer.transform(part)) for name, part in parts.items()})
+
+
 def tags() -> vn.ViewSet:
     """Tags of MIRFlickr and NUS-WIDE over one vocabulary, tf-idf, float32."""
     lists = {}

@@ -108,12 +108,13 @@ def test_every_reported_step_is_at_unit_norm_and_reports_its_own_objective(solve
             assert max(F.max() for axis, F in solution.factors.items() if axis.startswith("items")) <= 1 + 1e-12
 
 
+@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("pattern", "penalty"), CASES)
-def test_coordinate_descent_ends_at_a_stationary_point(pattern, penalty):
+def test_coordinate_descent_ends_at_a_stationary_point(pattern, penalty, seed):
     problem = problem_of(pattern, penalty)
-    solution = solve(problem, options=LONG)
+    solution = solve(problem, options=LONG, seed=seed)
     start = problem.violation(initialise(problem, "random", np.random.default_rng(1)))
-    assert problem.violation(solution.factors) <= 2e-4 * start
+    assert problem.violation(solution.factors) <= 1e-6 * start
 
 
 def test_the_end_is_stationary_for_an_independent_solver():

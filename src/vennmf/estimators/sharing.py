@@ -35,7 +35,8 @@ def _energies(problem: Problem, factors: dict[str, Array]) -> list[Row]:
             cross += np.einsum("ij,ij->j", products.times(view.X, R, part), L[part], dtype=np.float64)
         product = products.gram(L) * products.gram(R)
         total = problem.squared_norms[loss.view]
-        rows.append(("explained", loss.view, "", float((2 * cross.sum() - product.sum()) / total)))
+        explained = min(1.0, float((2 * cross.sum() - product.sum()) / total))  # rounding may see more than all
+        rows.append(("explained", loss.view, "", explained))
         start = 0
         for block in (block for block in problem.model.blocks if block.name in loss.blocks):
             mine = slice(start, start + block.size)

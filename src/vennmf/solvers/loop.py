@@ -33,6 +33,7 @@ class Options:
     the objective fell by less than this fraction of itself. ``time_limit``: seconds. ``inner_sweeps``: passes for each form,
     None to choose by cost. ``extrapolation``: the first step along the last change, 0 to switch it off. ``warm_start``:
     multiplicative iterations before coordinate descent, which from a random start would zero too much at once.
+    ``relaxed_steps``: iterations without orthogonality before those with it (``minimise``).
     """
 
     max_iter: int = 200
@@ -42,6 +43,7 @@ class Options:
     inner_sweeps: int | None = None
     extrapolation: float = 0.5
     warm_start: int = 5
+    relaxed_steps: int = 20
 
 
 @dataclass

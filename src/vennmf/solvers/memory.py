@@ -19,7 +19,7 @@ COPY_LIMIT = 256 << 20
 SMALL = 128 << 20
 """Bytes under which a fit takes whatever makes it faster; above, no more than twice data and factors, if that will do."""
 
-GRAM_PARTS, GRAM_NUMBERS = 64, 8_000_000
+GRAM_PARTS, GRAM_NUMBERS = 64, 1_000_000
 TEMPORARIES = 4
 """Arrays of the size of a piece that the multiplicative rule makes of it; coordinate descent makes none."""
 

@@ -19,9 +19,6 @@ from vennmf.solvers.problem import Factors, Problem, projected
 from vennmf.solvers.solution import Solution
 from vennmf.solvers.sweeps import EMPTY, RULES, SWEEPS
 
-RELAXED_STEPS = 30
-"""Steps without orthogonality before those with it."""
-
 ENDS_ALL_STARTS = ("interrupted", "callback", "time_limit")
 
 FOLD_TOLERANCE = 1e-5
@@ -49,7 +46,8 @@ def minimise(
     options = options or Options()
     if SWEEPS[solver] in RULES or isinstance(init, Mapping):
         options = replace(options, warm_start=0)
-    relaxed = problem.relaxed() if solver == "cd" and not isinstance(init, Mapping) else None
+    walks = solver == "cd" and not isinstance(init, Mapping) and options.relaxed_steps > 0
+    relaxed = problem.relaxed() if walks else None
     best, ended, began = None, None, time.perf_counter()
     with interruptible():
         for number, start in enumerate(rng.spawn(n_init)):
@@ -75,7 +73,7 @@ def _walked(relaxed: Problem, factors: Factors, options: Options, rng: np.random
     From a random start all blocks overlap, and a strong orthogonality would decide who takes what before the data have.
     These steps are not reported; their seconds count.
     """
-    first = replace(options, max_iter=RELAXED_STEPS)
+    first = replace(options, max_iter=options.relaxed_steps)
     return Loop(relaxed, factors, SWEEPS["cd"], first, rng).run(started=started).factors
 
 

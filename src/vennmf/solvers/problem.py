@@ -239,9 +239,11 @@ class Problem:
 
         The loss does not feel the scale of a component, the penalties do. At unit norm the derivative along the scale is
         :math:`\mu_j = \langle H_j, \nabla_{H_j} \rangle - \langle B_j, \nabla_{B_j} \rangle` of the penalties; adding
-        :math:`\tfrac{\mu_j}{2}\lVert B_j\rVert^2` (its tangent where negative) makes a fixed point of the sweep a stationary
-        point of the *constrained* problem. Returned are its positive and negative parts; ``by_rule``, the two halves that it is
-        the difference of, as in the papers' :math:`Y_u = Y_{u+} - Y_{u-}`.
+        :math:`\tfrac{\mu_j}{2}\lVert B_j\rVert^2` makes a fixed point of the sweep a stationary point of the *constrained*
+        problem. Where :math:`\mu_j < 0` it is its tangent at the current column, with a curvature of :math:`2|\mu_j|`: a
+        penalty's gain from a longer column levels off, for L1 as :math:`1/s \le 1 - (s - 1) + (s - 1)^2` at length s. Returned are
+        what is added to the diagonal, and what pulls along the column; ``by_rule``, the two halves that :math:`\mu` is the
+        difference of, as in the papers' :math:`Y_u = Y_{u+} - Y_{u-}`.
         """
         model = self.model
         if not model.has_unit_norm or axis not in model.column_axes:
@@ -263,7 +265,8 @@ class Problem:
             halves *= column_norms(factors[mode])
         if not by_rule:
             total = halves[0] - halves[1]
-            halves = np.stack([np.maximum(total, 0), np.maximum(-total, 0)])
+            outwards = np.maximum(-total, 0)
+            halves = np.stack([np.maximum(total, 0) + 2 * outwards, 3 * outwards])
         return halves[0], halves[1]
 
     def _other_modes(self, axis: str) -> list[str]:

@@ -10,7 +10,7 @@ from vennmf.solvers.kernels.lanes import BYTES, lanes_of, less_products, load, l
 from vennmf.solvers.kernels.sweeps import aligned
 from vennmf.solvers.kernels.threads import share
 
-STRETCH, MOST_PARTS, MOST_NUMBERS = 1024, 64, 8_000_000
+STRETCH, MOST_PARTS, MOST_NUMBERS = 1024, 64, 1_000_000
 
 
 def row_gram(F):
