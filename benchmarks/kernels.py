@@ -165,7 +165,7 @@ def queries(rounds: int, n: int = 20_000, k: int = 60) -> None:
     took = best({"many": partial(solve, n), "one": partial(solve, 1)}, max(rounds, 5))
     print(
         f"\nNonnegative least squares, k = {k}, {np.mean(np.sum(F > 0, axis=1)):.1f} positive entries an item, projected "
-        f"gradient at most {ratio:.0e} of its first: {n / took['many'] / 1e3:.0f} thousand items/s; "
+        f"gradient at most {ratio:.0e} of that at zero: {n / took['many'] / 1e3:.0f} thousand items/s; "
         f"one item {1e6 * took['one']:.0f} µs"
     )
 

@@ -12,6 +12,7 @@ The papers' multiplicative rules bound nothing; they part the gradient of a quad
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,14 +109,13 @@ class Form:
         self.cross[:, columns] = self.repulsion(F)[:, columns]
         self.frozen = columns
 
-    def repulsion(self, F: Array) -> Array:
+    def repulsion(self, F: Array, product: Callable[[Array, Array], Array] = np.matmul) -> Array:
         """F G + d ∘ F + F (A ∘ FᵀF) + push: the part of the gradient that pushes entries down."""
-        out = np.empty_like(F)
+        whole = [gram for rows, gram in self.parts if rows is None]
+        out = product(F, whole[0].astype(F.dtype, copy=False)) if whole else np.empty_like(F)
         for rows, gram in self.parts:
-            if rows is None:
-                np.matmul(F, gram, out=out)
-            else:
-                out[rows] = F[rows] @ gram
+            if rows is not None:
+                out[rows] = product(F[rows], gram.astype(F.dtype, copy=False))
         if self.coupling is not None:
             out += F @ (self.coupling * (F.T @ F)).astype(F.dtype)
         for columns, values in self.bends:

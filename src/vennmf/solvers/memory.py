@@ -20,7 +20,7 @@ SMALL = 128 << 20
 """Bytes under which a fit takes whatever makes it faster; above, no more than twice data and factors, if that will do."""
 
 GRAM_PARTS, GRAM_NUMBERS = 64, 1_000_000
-TEMPORARIES = 4
+TEMPORARIES = 2
 """Arrays of the size of a piece that the multiplicative rule makes of it; coordinate descent makes none."""
 
 

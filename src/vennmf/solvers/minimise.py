@@ -21,7 +21,7 @@ from vennmf.solvers.sweeps import EMPTY, RULES, SWEEPS
 
 ENDS_ALL_STARTS = ("interrupted", "callback", "time_limit")
 
-FOLD_TOLERANCE = 1e-5
+FOLD_TOLERANCE = 1e-6
 """Rows are folded in until the projected gradient is this fraction of what it was at zero, or rounding ends it."""
 
 

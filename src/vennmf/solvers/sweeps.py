@@ -72,18 +72,8 @@ def multiplicative(F: Array, form: Form, n_sweeps: int = 1) -> float:
         return coordinate_descent(F, form, n_sweeps)
     violation = 0.0
     for n in range(n_sweeps):
-        down = form.repulsion(F)
-        if n == 0:
-            gradient = down - form.cross - (0 if form.pull is None else form.pull)
-            violation = projected_square(F, gradient, form.upper)
-        up = np.maximum(form.cross, 0)
-        down += up - form.cross
-        if form.pull is not None:
-            up += form.pull
-        tiny = np.finfo(F.dtype).tiny
-        np.multiply(F, np.divide(up, down, out=np.ones_like(up), where=down > tiny), out=F)
-        if np.isfinite(form.upper):
-            np.minimum(F, F.dtype.type(form.upper), out=F)
+        met = kernels.multiply(F, form.repulsion(F, kernels.dense_product), form.cross, form.pull, form.upper)
+        violation = met if n == 0 else violation
     return violation
 
 

@@ -71,6 +71,18 @@ def test_a_row_does_not_depend_on_its_neighbours():
         np.testing.assert_array_equal(f[0], F[i])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_where_a_row_ends_depends_neither_on_its_neighbours_nor_on_where_it_began(dtype):
+    F, G, C = (a.astype(dtype) for a in form(rows=300, seed=2))
+    from_zero, alone = np.zeros_like(F), np.zeros_like(F)
+    kernels.nnls_rows(F, G, C, 1e-8, 500)
+    kernels.nnls_rows(from_zero, G, C, 1e-8, 500)
+    for i in range(300):
+        kernels.nnls_rows(alone[i : i + 1], G, C[i : i + 1], 1e-8, 500)
+    np.testing.assert_array_equal(from_zero, F)
+    np.testing.assert_array_equal(alone, F)
+
+
 def jacobi(F, G, C, curvature, upper, n_sweeps):
     violation = reference.sweep(F, G, C, curvature, upper, 0)
     for _ in range(n_sweeps):

@@ -93,6 +93,23 @@ def test_column_sweep_visits_the_iterates_of_its_twin(shape, dtype, weight):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(40, 7), (2341, 7), (700, 61)])
+@pytest.mark.parametrize("upper", [np.inf, 0.5])
+@pytest.mark.parametrize("pulled", [False, True])
+def test_multiplication_does_what_its_twin_does(shape, dtype, upper, pulled):
+    F, G, C = form(*shape, dtype)
+    F = np.minimum(F, dtype(upper))
+    down, pull = F @ G, np.abs(C[::-1]) if pulled else None
+    mine, theirs = F.copy(), F.copy()
+    violation = kernels.multiply(mine, down.copy(), C, pull, upper)
+    expected = reference.multiply(theirs, down.copy(), C, pull, upper)
+    np.testing.assert_allclose(mine, theirs, **close(dtype))
+    np.testing.assert_allclose(violation, expected, rtol=1e-5)
+    assert np.isfinite(mine).all()
+    np.testing.assert_array_equal(mine[:, 1], F[:, 1] if not pulled else mine[:, 1])  # its quotient is of two zeros
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("index", [np.int32, np.int64])
 @pytest.mark.parametrize("k", [1, 5, 16, 17, 50, 100, 130])
 def test_sparse_products_equal_those_of_scipy(k, index, dtype):

@@ -5,6 +5,7 @@ from vennmf.solvers.kernels.coupled import sweep_coupled
 from vennmf.solvers.kernels.dense import dense_product
 from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.products import sparse_times_dense, transposed_times_dense
+from vennmf.solvers.kernels.quotient import multiply
 from vennmf.solvers.kernels.rows import nnls_rows
 from vennmf.solvers.kernels.sums import inner
 from vennmf.solvers.kernels.sweeps import sweep
@@ -13,6 +14,7 @@ from vennmf.solvers.kernels.threads import n_threads, threads
 __all__ = [
     "dense_product",
     "inner",
+    "multiply",
     "n_threads",
     "nnls_rows",
     "row_gram",

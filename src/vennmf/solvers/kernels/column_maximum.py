@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled
+from vennmf.solvers.kernels.compiled import compiled, nested, smaller
 from vennmf.solvers.kernels.lanes import lanes_of, load_eight, store
 from vennmf.solvers.kernels.sweeps import (
     WORTH_A_THREAD,
@@ -110,12 +110,12 @@ def _move_columns(tiles, pulls, G, t, k, weights, column, before, high, move):
     """Minimise up to four columns in turn; returns the squared norm of G_tt times their steps."""
     n_rows, height = column.size, tiles.shape[2]
     total = 0.0
-    for c in range(min(4, k - t)):
+    for c in range(smaller(4, k - t)):
         j = t + c
         if G[j, j] <= 0:
             continue
         for tile in range(tiles.shape[0]):
-            for lane in range(min(height, n_rows - tile * height)):
+            for lane in range(smaller(height, n_rows - tile * height)):
                 before[tile * height + lane] = tiles[tile, j, lane]
         for i in range(n_rows):
             column[i] = max(before[i] + pulls[c, i] / G[j, j], 0)
@@ -127,7 +127,7 @@ def _move_columns(tiles, pulls, G, t, k, weights, column, before, high, move):
         if not move:
             continue
         for tile in range(tiles.shape[0]):
-            for lane in range(min(height, n_rows - tile * height)):
+            for lane in range(smaller(height, n_rows - tile * height)):
                 tiles[tile, j, lane] = column[tile * height + lane]
         for later in range(c + 1, 4):
             for i in range(n_rows):
@@ -135,7 +135,7 @@ def _move_columns(tiles, pulls, G, t, k, weights, column, before, high, move):
     return total
 
 
-@compiled
+@nested
 def _level(column, bound, high):
     """Where to cut a nonnegative column so that what is cut off sums to bound: 0 if all of it sums to less.
 

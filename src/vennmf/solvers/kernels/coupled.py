@@ -11,7 +11,7 @@ M is kept as panels, one vector of columns wide; all arithmetic is in float64.
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled, merged
+from vennmf.solvers.kernels.compiled import compiled, larger, merged, nested, smaller
 from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.lanes import BYTES, load, spread, spread_number, store, zeros
 from vennmf.solvers.kernels.sweeps import aligned, contiguous
@@ -54,7 +54,7 @@ def panels(M):
     return out
 
 
-@compiled
+@nested
 def _slopes(M, panel, f, live, n, slopes):
     """slopes = f M for one panel of columns, over the n entries of f that live."""
     k, w = M.shape[1], M.shape[2]
@@ -68,7 +68,7 @@ def _slopes(M, panel, f, live, n, slopes):
     store(slopes, panel * w, a + b)
 
 
-@compiled
+@nested
 def _read_row(F, i, f, live):
     """f = F[i]; live[:n] = the positions of its positive entries; returns n."""
     n = 0
@@ -155,13 +155,13 @@ def _follow(M, panel, pairs, block_of, after, before, changed, n):
 def _move(panel, f, start, live, n, slopes, C, i, u, v, diagonal, M, between, block_of):
     """Move the coordinates of one panel in turn, each telling the slopes of those after it; returns the new n."""
     k, w = M.shape[1], M.shape[2]
-    for t in range(panel * w, min(k, panel * w + w)):
+    for t in range(panel * w, smaller(k, panel * w + w)):
         block = block_of[t]
         bend, old = diagonal[t] + u[block], f[t]
         slope = slopes[t] - C[i, t] + old * u[block] - start[t] * v[block]
         if bend <= 0 or (old == 0 and slope >= 0):
             continue
-        new = max(0.0, old - slope / bend)
+        new = larger(0.0, old - slope / bend)
         step = new - old
         if step == 0:
             continue

@@ -5,17 +5,21 @@ Four rows of the result, two vectors wide, are summed in registers over a stretc
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled, merged
+from vennmf.solvers.kernels.compiled import compiled, merged, smaller
 from vennmf.solvers.kernels.lanes import BYTES, lanes_of, less_products, load, load_eight, store, store_eight, zeros
 from vennmf.solvers.kernels.sweeps import aligned
 from vennmf.solvers.kernels.threads import share
 
 STRETCH, MOST_PARTS, MOST_NUMBERS = 1024, 64, 1_000_000
+SMALL = 50_000  # multiplications that NumPy has done before a kernel would have begun
 
 
 def row_gram(F):
     """The compiled twin of ``reference.row_gram``."""
     k = F.shape[1]
+    if F.size * k <= SMALL:
+        columns = np.ascontiguousarray(F.T, dtype=np.float64)
+        return np.einsum("ji,ki->jk", columns, columns)
     wide = max(k, BYTES // F.itemsize, 4)
     most = max(1, min(MOST_PARTS, MOST_NUMBERS // (k * k + 1)))
     height = STRETCH * max(1, -(-len(F) // (STRETCH * most)))
@@ -47,15 +51,15 @@ def _less_gram(F, total, block, first, last):
     k = F.shape[1]
     w = lanes_of(F)
     for begin in range(first, last, STRETCH):
-        end = min(begin + STRETCH, last)
+        end = smaller(begin + STRETCH, last)
         for t in range(0, k, 4):
-            top = min(t, k - 4)
+            top = smaller(t, k - 4)
             for s in range(t - t % (2 * w), k, 2 * w):
                 _less_products(F, begin, end, top, s, block)
                 for a in range(t - top, 4):
-                    for c in range(s, min(s + 2 * w, k)):
+                    for c in range(s, smaller(s + 2 * w, k)):
                         half = (c - s) // w
-                        lane = c - min(s + half * w, k - w)
+                        lane = c - smaller(s + half * w, k - w)
                         total[top + a, c] += block[(2 * a + half) * w + lane]
 
 
@@ -64,7 +68,7 @@ def _less_products(F, begin, end, t, s, block):
     """Minus four rows of the gram, from t, in two vectors from s; what would pass the end overlaps the last."""
     k = F.shape[1]
     w = lanes_of(F)
-    left, right = min(s, k - w), min(s + w, k - w)
+    left, right = smaller(s, k - w), smaller(s + w, k - w)
     for i in range(0, block.size, w):
         store(block, i, zeros(F))
     sums = load_eight(block, 0)

@@ -7,7 +7,7 @@ products, passes that copy to the first.
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled, merged
+from vennmf.solvers.kernels.compiled import compiled, merged, smaller
 from vennmf.solvers.kernels.lanes import lanes_of, load, load_first, spread, store, store_first, zeros
 from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import n_threads, share
@@ -104,7 +104,8 @@ def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
     """Columns t to stop of a row, in four vectors: those that would pass the end overlap the one before."""
     k = out.shape[1]
     w = lanes_of(out)
-    t1, t2, t3 = min(t + w, stop - w), min(t + 2 * w, stop - w), min(t + 3 * w, stop - w)
+    most = stop - w
+    t1, t2, t3 = smaller(t + w, most), smaller(t + 2 * w, most), smaller(t + 3 * w, most)
     at = i * k
     a = b = c = d = zeros(out)
     for p in range(begin, end):
@@ -173,7 +174,8 @@ def _scatter_panel(data, indices, F, out, i, t, stop, begin, end, low):
     """Columns t to stop of some rows, in four vectors, which may overlap: all are read before one is written."""
     k = out.shape[1]
     w = lanes_of(out)
-    t1, t2, t3 = min(t + w, stop - w), min(t + 2 * w, stop - w), min(t + 3 * w, stop - w)
+    most = stop - w
+    t1, t2, t3 = smaller(t + w, most), smaller(t + 2 * w, most), smaller(t + 3 * w, most)
     row = i * k
     f, f1, f2, f3 = load(F, row + t), load(F, row + t1), load(F, row + t2), load(F, row + t3)
     for p in range(begin, end):

@@ -97,23 +97,41 @@ def sweep_column_maximum(F, G, C, weights, n_sweeps):
 def nnls_rows(F, G, C, tol, max_sweeps):
     """For every row the minimiser of 1/2 f G f - c f over f >= 0, starting from the row of F, in place.
 
-    Stops at a row when its projected gradient's norm is tol times what it was at first, or after max_sweeps.
+    Stops at a row when its projected gradient's norm is tol times what it is at zero, or after max_sweeps.
     Reads G (k, k) symmetric, C (rows, k); writes F (rows, k).
-    Returns the largest ratio, over the rows, of the last norm to the first (0 where the first was 0).
+    Returns the largest ratio, over the rows, of the last norm to that at zero (0 where the row ends at zero for it).
     """
     worst, none = 0.0, np.empty(0)
     for i in range(F.shape[0]):
         f, c = F[i : i + 1].astype(np.float64), C[i : i + 1].astype(np.float64)
         wide = G.astype(np.float64)
-        first = last = sweep(f, wide, c, none, np.inf, 0)
+        at_zero = float(np.sum(np.maximum(c, 0) ** 2))
         for _ in range(max_sweeps):
-            if last <= tol**2 * first:
+            last = sweep(f, wide, c, none, np.inf, 0)
+            if last <= tol**2 * at_zero:
                 break
             sweep(f, wide, c, none, np.inf, 1)
-            last = sweep(f, wide, c, none, np.inf, 0)
         F[i] = f[0]
-        worst = max(worst, np.sqrt(last / first) if first > 0 else 0.0)
+        last = sweep(f, wide, c, none, np.inf, 0)
+        worst = max(worst, np.sqrt(last / at_zero) if at_zero > 0 else 0.0)
     return worst
+
+
+def multiply(F, down, C, pull, upper):
+    """The multiplicative rule, in place: the halves of the gradient that pull entries up and push them down, divided.
+
+    F <- min(upper, F * ([C]+ + pull) / (down + [C]-))        gradient = down - C - pull
+
+    Reads C and, if not None, pull, both (rows, k); writes F; ``down`` (rows, k) may be used up. A quotient of two zeros leaves the
+    entry where it is. Returns the squared norm of the projected gradient before the step, in float64. Cost: rows * k.
+    """
+    up = np.maximum(C, 0) + (0 if pull is None else pull)
+    gradient = down - C - (0 if pull is None else pull)
+    free = np.where(F <= 0, np.minimum(gradient, 0), np.where(upper <= F, np.maximum(gradient, 0), gradient))
+    down = down + np.maximum(-C, 0)
+    F *= np.divide(up, down, out=np.ones_like(up), where=down > np.finfo(F.dtype).tiny)
+    np.minimum(F, F.dtype.type(upper), out=F)
+    return float(np.sum(free.astype(np.float64) ** 2))
 
 
 def sparse_times_dense(data, indices, indptr, B, out):

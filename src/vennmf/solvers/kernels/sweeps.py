@@ -6,7 +6,7 @@ four are moved one after the other: the iterates are those of the plain cyclic s
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled, merged
+from vennmf.solvers.kernels.compiled import compiled, larger, merged, nested, smaller
 from vennmf.solvers.kernels.lanes import (
     BYTES,
     add_squares,
@@ -116,13 +116,13 @@ def aligned(size, dtype):
     return memory[skip : skip + size]
 
 
-@compiled
+@nested
 def _turn(source, at, stride, target, to, step):
     """The ``transpose`` of one square: compiled once, for all that call it."""
     transpose(source, at, stride, target, to, step)
 
 
-@compiled
+@nested
 def gather_tile(f, row, k, T, base):
     """T[base + j * height + lane] = f[(row + lane) * k + j] for the rows of a tile; lines up to a multiple of four are zero.
 
@@ -132,7 +132,7 @@ def gather_tile(f, row, k, T, base):
     height = 2 * w
     for half in range(0, height, w):
         for j in range(0, k, w):  # the last square may overlap the one before
-            line = max(min(j, k - w), 0)
+            line = larger(smaller(j, k - w), 0)
             _turn(f, (row + half) * k + line, k, T, base + line * height + half, height)
     for i in range(base + k * height, base + (k + -k % 4) * height, w):
         store(T, i, zeros(T))
@@ -145,7 +145,7 @@ def scatter_tile(T, base, room, f, row, k):
     height = 2 * w
     for half in range(0, height, w):
         for j in range(0, k, w):
-            line = max(min(j, k - w), 0)
+            line = larger(smaller(j, k - w), 0)
             if k < w:
                 _turn(T, base + half, height, T, room + half * k, k)
             else:
@@ -175,7 +175,7 @@ def _sweep_tiles(f, c, bends, G, k, upper, n_sweeps, violations, scratch, square
             bend = load(bends, row), load(bends, row + w)
         for i in range(height):
             squares[i] = 0
-        for n in range(max(n_sweeps, 1)):
+        for n in range(larger(n_sweeps, 1)):
             _pass(scratch, now, cross, old, G, bend, upper, squares, n == 0, n_sweeps > 0)
         total = 0.0
         for i in range(height):
@@ -198,13 +198,13 @@ def _pass(T, now, cross, old, G, bend, upper, squares, measure, move):
             before = less_rows(pulls, T, old, G, row, t)
             for n in range(8):
                 f, lane = load(T, at + n * w), n % 2 * w
-                add_squares(squares, lane, _projected(bend[n % 2] * f - before[n], f, top))
+                add_squares(squares, lane, projected(bend[n % 2] * f - before[n], f, top))
         if move:
             pulls = less_rows(pulls, T, now, G, row, t)
             _move(pulls, T, at, G, row + t, bend, top)
 
 
-@compiled
+@nested
 def less_rows(sums, T, at, G, g, n):
     """sums - (four rows of G, n numbers of each from g) (n lines of T): eight accumulators for six loads."""
     k, w = G.shape[0], lanes_of(T)
@@ -227,7 +227,7 @@ def _move(pulls, T, at, G, g, bend, top):
     _step(T, at, pulls[6], pulls[7], pivot, bend, top)
 
 
-@compiled
+@nested
 def _step(T, at, p, q, pivot, bend, top):
     """Both vectors f of a line <- clip(f + (pull - d f) / (pivot + d), 0, top) where there is curvature; returns the steps."""
     w = lanes_of(T)
@@ -242,7 +242,7 @@ def _step(T, at, p, q, pivot, bend, top):
 
 
 @merged
-def _projected(gradient, f, top):
+def projected(gradient, f, top):
     """The gradient where the coordinate may follow it; towards the inside only, at a bound."""
     zero = gradient - gradient
     inwards = where_positive(f, gradient, at_most(zero, gradient))
