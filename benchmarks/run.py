@@ -3,7 +3,7 @@
     python benchmarks/run.py [--full] [--only engine peers ...] [--write]
 
 Quick by default: a few minutes on two cores, small or planted data, enough to see that all runs. ``--full`` takes about
-half an hour and wants an idle machine, the data sets (VENNMF_DATA names their folder; what is not there is left out and
+an hour and wants an idle machine, the data sets (VENNMF_DATA names their folder; what is not there is left out and
 said) and the other packages (``make peers``). ``--write`` puts the tables into docs/benchmarks.md in place of those there.
 """
 
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "benchmarks.md"
-STRONGEST = ["vennmf", "sklearn-cd", "planc-hals", "cmfrec"]
+STRONGEST = ["vennmf", "rule", "sklearn-cd", "sklearn-batches", "cmfrec"]
 SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "engine": (["benchmarks.engine"], ["--quick"]),
     "kernels": (["benchmarks.kernels"], ["--quick"]),
@@ -30,9 +30,13 @@ SECTIONS: dict[str, tuple[list[str], list[str]]] = {
     "startup": (["benchmarks.startup"], ["--quick"]),
     "peers": (["benchmarks.peers", "--ranks", "20", "50"], ["--quick"]),
     "growth": (["benchmarks.growth", "--plot", "docs/pictures/growth.png"], ["--quick"]),
-    "ranks": (["benchmarks.peers", "--tasks", "tags", "--ranks", "10", "200", "--limit", "3"], []),
+    "ends": (["benchmarks.ends"], ["--quick"]),
+    "ranks": (
+        ["benchmarks.peers", "--tasks", "newsgroups", "tags", "cells", "faces", "--ranks", "10", "200", "--limit", "4"],
+        [],
+    ),
     "more-ranks": (
-        ["benchmarks.peers", "--tasks", "newsgroups", "--ranks", "10", "200", "--limit", "5", "--solvers", *STRONGEST],
+        ["benchmarks.peers", "--tasks", "planted", "--ranks", "10", "200", "--limit", "4", "--solvers", *STRONGEST],
         [],
     ),
 }

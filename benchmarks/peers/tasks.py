@@ -38,7 +38,6 @@ TASKS: dict[str, Task] = {
     "planted": Task(
         "Planted tags, ten an item",
         lambda: [material.planted_tags(1_000_000)],
-        ranks=(50,),
         seconds=12,
         without=("nmf-torch", "sklearn-mu"),
     ),

@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
     for source, own, n in (("bbc", "football", 40), ("cnn", "health", 36)):
         rows = []
         for i in range(n):
-            theme = ("climate", "election", "travel", own)[i % 4]
+            theme = ("climate", "election", own, "travel")[i % 4]
             words = themes[theme].split()
             text = " ".join([*words[i % 5 :], *words[: i % 4 + 1]] * 2)
             rows.append({"id": f"{source}{i}", "text": f"Report {text} today", "section": theme})

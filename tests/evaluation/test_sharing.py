@@ -53,6 +53,14 @@ def test_a_source_of_noise_is_left():
     assert "stays alone" in choice.why
 
 
+@pytest.mark.slow
+def test_sources_are_told_from_noise_nine_times_in_ten():
+    told = [choose_sharing(unrelated(seed), "few", 6, **FEW).alone for seed in range(12)]
+    taken = [not choose_sharing(related(seed), "few", 6, **FEW).alone for seed in range(12)]
+    assert sum(told) >= 11
+    assert sum(taken) >= 11
+
+
 def test_the_chosen_model_is_of_all_sources_or_of_the_target_alone():
     model = taken().fit(related(), random_state=0, **FEW)
     assert isinstance(model, vn.JSNMF)

@@ -31,6 +31,8 @@ class Sharing(NamedTuple):
 
 
 ALONE = Sharing(0)
+SURE = 2
+"""Standard errors that a gain must exceed: the best of several candidates is above one by chance more often than not."""
 
 
 class Judged(NamedTuple):
@@ -93,8 +95,9 @@ def choose_sharing(
 
     .. math:: AP(q) = \frac1{|R_q|} \sum_{i \in R_q} \text{precision at the rank of } i, \qquad \text{score} = \cos(h_i, h_q)
 
-    A sharing is taken if its mean gain over the target alone exceeds one standard error of the gains by query, and it gains
-    most; otherwise the target stays alone. For sparse sources of tags or words.
+    A sharing is taken if its mean gain over the target alone exceeds two standard errors of the gains by query, and it gains
+    most; otherwise the target stays alone. Each model is the best of three starts, since one bad start of the target alone
+    would look like a gain. For sparse sources of tags or words.
 
     Parameters
     ----------
@@ -102,7 +105,7 @@ def choose_sharing(
         By default a quarter, two thirds and all of the target's components shared with equal say, and all of
         them with a weight of 0.3 and 0.1 for the auxiliaries.
     options
-        For the models: ``n_threads``, ``max_iter``, ``tol``.
+        For the models: ``n_threads``, ``max_iter``, ``tol``, ``n_init``.
     """
     import pandas as pd
 
@@ -110,13 +113,13 @@ def choose_sharing(
     sizes = {name: n_components if isinstance(n_components, int) else n_components[name] for name in views}
     tried = [ALONE, *(_usual(sizes[target]) if candidates is None else candidates)]
     hidden = _Hidden.of(views[target].X, n_folds, n_queries, np.random.default_rng(random_state))
-    options = {"random_state": random_state, **options}
+    options = {"random_state": random_state, "n_init": 3, **options}
     precision = {
         sharing: hidden.precision(views, target, _parameters(views, target, sizes, sharing), options)
         for sharing in tried
     }
     judged = {sharing: Judged.of(found, precision[ALONE]) for sharing, found in precision.items()}
-    sure = [sharing for sharing in tried[1:] if judged[sharing].gain > judged[sharing].error]
+    sure = [sharing for sharing in tried[1:] if judged[sharing].gain > SURE * judged[sharing].error]
     best = max(sure, key=lambda sharing: judged[sharing].gain, default=ALONE)
     table = pd.DataFrame(list(judged.values()), index=pd.Index(list(map(str, judged)), name="sharing"))
     table = table.set_axis(["AP", "gain", "standard error"], axis=1)
@@ -224,7 +227,7 @@ def _why(judged: Mapping[Sharing, Judged], target: str, best: Sharing) -> str:
         top = max((sharing for sharing in judged if sharing != ALONE), key=lambda sharing: judged[sharing].gain)
         return (
             f"{target!r} stays alone: the best sharing ({top}) finds its hidden entries {judged[top].gain:+.4f} better, "
-            f"which is not beyond its standard error of {judged[top].error:.4f}."
+            f"which is not beyond {SURE} standard errors of {judged[top].error:.4f}."
         )
     found = judged[best]
     return (

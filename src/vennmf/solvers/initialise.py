@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,11 @@ from vennmf.errors import ParameterError
 from vennmf.model.form import Array
 from vennmf.model.losses import Frobenius
 from vennmf.model.penalties import Box
-from vennmf.solvers import products
+from vennmf.solvers import kernels, products
 from vennmf.solvers.problem import Factors, Problem, quadratic
+
+DRAWN = 1 << 15
+"""Random numbers from one generator, which float64 holds beside the factor while they are drawn; a start depends on it."""
 
 INITS = ("random", "means", "nndsvd")
 
@@ -48,9 +52,17 @@ def _random(problem: Problem, rng: np.random.Generator) -> Factors:
     factors = {}
     for axis in problem.model.axes:
         F = factors[axis] = np.empty((problem.sizes[axis], problem.model.layouts[axis].width), problem.dtype)
-        for rows in products.stretches(F.shape[0], F.shape[1] * F.itemsize):  # drawn in float64, but not all at once
-            F[rows] = np.abs(rng.standard_normal(F[rows].shape))
+        height = 1 + DRAWN // F.shape[1]
+        parts = [slice(first, first + height) for first in range(0, F.shape[0], height)]
+        kernels.share(partial(_draw, F, parts, rng.spawn(len(parts))), len(parts), 2)
     return factors
+
+
+def _draw(F: Array, parts: list[slice], generators: list[np.random.Generator], first: int, last: int) -> None:
+    """Fill some parts of F, each from its own generator, so that the numbers do not follow the threads."""
+    for part, generator in zip(parts[first:last], generators[first:last], strict=True):
+        numbers = generator.standard_normal(F[part].shape)
+        np.abs(numbers, out=F[part], casting="same_kind")
 
 
 def _means(problem: Problem, rng: np.random.Generator, sample: int = 20) -> Factors:
@@ -86,7 +98,7 @@ def _nndsvd(problem: Problem, rng: np.random.Generator, turned: bool = False) ->
     The matrix of a block is the weighted stack of its sources' views along the axis they do not share, never formed:
     only its products with vectors are taken. A private block starts where the shared ones left off, since directions
     already taken are deflated. Zeros are filled with small random values so that no entry is locked. ``turned`` takes
-    other pairs from the same leading subspace, by a random rotation.
+    other pairs from the same leading subspace, by a random rotation, and shakes their entries, as one pair cannot be rotated.
     """
     factors = _random(problem, rng)
     model = problem.model
@@ -136,10 +148,8 @@ def _nndsvd(problem: Problem, rng: np.random.Generator, turned: bool = False) ->
         order = np.argsort(-s)
         root = np.sqrt(np.maximum(s[order], 0))
         taken[shared_axis] = np.hstack([basis, Vt[order].T])
-        turn = np.linalg.qr(rng.standard_normal((rank, rank)))[0] if turned else np.eye(rank)
-        rights, lefts = turn @ (root[:, None] * Vt[order]), turn @ (root[:, None] * U[:, order].T)
-        for j in range(rank):
-            v, u = _positive_pair(rights[j], lefts[j])
+        pairs = _positive_pairs(root[:, None] * Vt[order], root[:, None] * U[:, order].T, rng if turned else None)
+        for j, (v, u) in enumerate(pairs):
             _put(problem, factors[shared_axis], shared_axis, block.name, j, v, fill, rng)
             for loss, part in zip(losses, split(u), strict=True):
                 axis = getattr(loss, left)
@@ -149,6 +159,15 @@ def _nndsvd(problem: Problem, rng: np.random.Generator, turned: bool = False) ->
                 whole[slice(None) if rows is None else rows] = part / weight
                 _put(problem, factors[axis], axis, block.name, j, whole, fill / weight, rng)
     return factors
+
+
+def _positive_pairs(rights: Array, lefts: Array, rng: np.random.Generator | None) -> list[tuple[Array, Array]]:
+    """The dominant halves of singular pairs; given random numbers, of a rotation of them, shaken."""
+    if rng is None:
+        return [_positive_pair(*pair) for pair in zip(rights, lefts, strict=True)]
+    turn = np.linalg.qr(rng.standard_normal((len(rights), len(rights))))[0]
+    pairs = [_positive_pair(*pair) for pair in zip(turn @ rights, turn @ lefts, strict=True)]
+    return [(v * rng.random(len(v)), u * rng.random(len(u))) for v, u in pairs]
 
 
 def _positive_pair(v: Array, u: Array) -> tuple[Array, Array]:

@@ -42,7 +42,7 @@ class Options:
     time_limit: float = np.inf
     inner_sweeps: int | None = None
     extrapolation: float = 0.5
-    warm_start: int = 5
+    warm_start: int = 3
     relaxed_steps: int = 20
 
 

@@ -9,7 +9,7 @@ from vennmf.solvers.kernels.quotient import multiply
 from vennmf.solvers.kernels.rows import nnls_rows
 from vennmf.solvers.kernels.sums import inner
 from vennmf.solvers.kernels.sweeps import sweep
-from vennmf.solvers.kernels.threads import n_threads, threads
+from vennmf.solvers.kernels.threads import n_threads, share, threads
 
 __all__ = [
     "dense_product",
@@ -18,6 +18,7 @@ __all__ = [
     "n_threads",
     "nnls_rows",
     "row_gram",
+    "share",
     "sparse_times_dense",
     "sweep",
     "sweep_column_maximum",
