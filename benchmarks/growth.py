@@ -54,8 +54,10 @@ def measure(point: Point) -> dict[str, Any]:
     from benchmarks.memory import Memory
 
     warnings.simplefilter("ignore")
-    small = {str(n): planted_tags(200, 100, 5, 5) for n in range(2)}
-    vn.JSNMF(3, 1, max_iter=8, random_state=0).fit(small)  # imports and compiles
+    small = {str(n): planted_tags(1_100, 1_100, 5, 5) for n in range(2)}
+    vn.JSNMF(16, 8, max_iter=8, random_state=0).fit(
+        small
+    )  # imports and compiles, not so small that NumPy does some of it
     X = {str(n): planted_tags(point.items, point.features, point.tags_an_item) for n in range(point.sources)}
     shared = point.k // 2
     settings = {"max_iter": ITERATIONS, "tol": 0, "min_change": 0, "random_state": 0}

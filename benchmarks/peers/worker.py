@@ -28,17 +28,18 @@ CALIBRATION = 0.2
 
 
 def small(kind: str) -> tuple[Data, Factors]:
-    """A problem of a moment, to import and compile with."""
-    rng = np.random.default_rng(0)
-    F = {name: rng.random((30, 4), dtype=np.float32) for name in ("W", "V0", "V1", "H", "B", "B0", "B1")}
+    """A problem of a moment to import and compile with, just large enough that nothing of it is left to NumPy."""
+    rng, n, k = np.random.default_rng(0), 1100, 16
+
+    def factors(**sizes: int) -> Factors:
+        return {name: rng.random((size, k), dtype=np.float32) for name, size in sizes.items()}
+
     if kind == "matrix":
-        return [sp.random_array((30, 30), density=0.5, format="csr", dtype=np.float32, rng=rng)], {
-            name: F[name] for name in ("H", "B")
-        }
+        X = sp.random_array((n, n), density=0.02, format="csr", dtype=np.float32, rng=rng)
+        return [X], factors(H=n, B=n)
     if kind == "tensor":
-        return [rng.random((30, 30, 30), dtype=np.float32)], {name: F[name] for name in ("H", "B0", "B1")}
-    views = [rng.random((30, 30), dtype=np.float32) for _ in range(2)]
-    return views, {name: F[name] for name in ("W", "V0", "V1", "B0", "B1")}
+        return [rng.random((n, 20, 20), dtype=np.float32)], factors(H=n, B0=20, B1=20)
+    return [rng.random((n, 50), dtype=np.float32) for _ in range(2)], factors(W=n, V0=n, V1=n, B0=50, B1=50)
 
 
 def run(solver: Solver, data: Data, start: Factors, job: dict[str, Any]) -> dict[str, Any]:

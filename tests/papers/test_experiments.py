@@ -94,6 +94,7 @@ def test_multiview_labels_lie_in_one_half_alone(monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Retry downloading")  # without a network, before it is given up
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_quick_experiments_give_whole_reports(name, tmp_path):
     for dataset in NEEDS[name]:
