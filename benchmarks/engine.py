@@ -32,47 +32,72 @@ from vennmf.solvers.sweeps import SWEEPS
 LONG = 200
 
 
-def against_scikit_learn(X, long, k=50):
+def against_scikit_learn(X, long, n_starts, k=50):
     """Rows: one iteration with identical iterates, and the time to scikit-learn's objective after ``long`` of its iterations."""
     problem = problem_of(X, k)
-    start = initialise(problem, "random", np.random.default_rng(0))
-    W, H = start["items:data"], np.ascontiguousarray(start["features"].T)
-    few = 10
+    starts = [initialise(problem, "random", np.random.default_rng(seed)) for seed in range(n_starts)]
+    one_iteration(problem, X, starts[0], k)
+    races = [both_ways(problem, X, start, long) for start in starts]
+    lengths = [np.sqrt(2 * value * problem.squared_norms["data"]) for value in np.mean(races, axis=0)[:2]]
+    said = f"to scikit-learn's objective after {long} iterations (‖X − HBᵀ‖ = {lengths[0]:.4f}; ours ends at {lengths[1]:.4f}; "
+    race(said, races)
 
-    def theirs(n):
-        began = time.perf_counter()
-        model = NMF(k, init="custom", max_iter=n, tol=0)
-        encodings = model.fit_transform(X, W=W.copy(), H=H.copy())
-        return time.perf_counter() - began, model, encodings
 
-    def ours(options):
-        factors = {name: F.copy() for name, F in start.items()}
-        return Loop(problem, factors, SWEEPS["cd"], options, np.random.default_rng(0)).run()
-
-    plain = Options(max_iter=few, tol=0, min_change=0, inner_sweeps=1, extrapolation=0, warm_start=0)
-    ours(plain)
-    rounds = [(theirs(1)[0], theirs(1 + few), ours(plain)) for _ in range(3)]
-    scikit = min((long[0] - short) / few for short, long, _ in rounds)
-    mine = min(float(np.median(np.diff(solution.history()["seconds"]))) for *_, solution in rounds)
-    difference = np.abs(
-        rounds[0][2].factors["features"].T[:, :2000]
-        - (lambda C: C / np.linalg.norm(C, axis=1, keepdims=True))(theirs(few)[1].components_)[:, :2000]
-    ).max()
+def race(said, races):
+    """A row of means over starts: each a goal, our end, the other's seconds, and ours to the goal, NaN where it is not reached."""
+    _, _, theirs, ours = np.mean([one for one in races if np.isfinite(one[3])] or [[np.nan] * 4], axis=0)
+    ratios = [slow / fast for _, _, slow, fast in races if np.isfinite(fast)] or [np.nan]
     print(
-        f"| one iteration, k = {k}, identical iterates (largest difference {difference:.0e}) | {scikit:.3f} s | {mine:.3f} s | {scikit / mine:.1f} × |"
+        f"| {said}{len(races)} starts, there from {len(ratios)}) | {theirs:.1f} s | {ours:.2f} s "
+        f"| {np.mean(ratios):.0f} × ({min(ratios):.0f}–{max(ratios):.0f}) |",
+        flush=True,
     )
 
-    seconds, model, encodings = theirs(long)
-    goal = problem.objective({"items:data": encodings, "features": np.ascontiguousarray(model.components_.T)})
-    solution = ours(Options(max_iter=long, tol=0, min_change=0))
+
+def by_scikit_learn(X, start, n):
+    """Seconds, objective's factors: scikit-learn's coordinate descent from a start."""
+    H, B = start["items:data"], np.ascontiguousarray(start["features"].T)
+    began = time.perf_counter()
+    model = NMF(H.shape[1], init="custom", max_iter=n, tol=0)
+    encodings = model.fit_transform(X, W=H.copy(), H=B.copy())
+    seconds = time.perf_counter() - began
+    return seconds, {"items:data": encodings, "features": np.ascontiguousarray(model.components_.T)}
+
+
+def by_vennmf(problem, start, options):
+    factors = {name: F.copy() for name, F in start.items()}
+    return Loop(problem, factors, SWEEPS["cd"], options, np.random.default_rng(0)).run()
+
+
+def one_iteration(problem, X, start, k, few=10):
+    plain = Options(max_iter=few, tol=0, min_change=0, inner_sweeps=1, extrapolation=0, warm_start=0)
+    by_vennmf(problem, start, plain)
+    rounds = [
+        (by_scikit_learn(X, start, 1), by_scikit_learn(X, start, 1 + few), by_vennmf(problem, start, plain))
+        for _ in range(3)
+    ]
+    theirs = min((long[0] - short[0]) / few for short, long, _ in rounds)
+    ours = min(float(np.median(np.diff(solution.history()["seconds"]))) for *_, solution in rounds)
+    B = by_scikit_learn(X, start, few)[1]["features"]
+    difference = np.abs(rounds[0][2].factors["features"] - B / np.linalg.norm(B, axis=0))[:2000].max()
+    print(
+        f"| one iteration, k = {k}, identical iterates (largest difference {difference:.0e}) | {theirs:.3f} s | {ours:.3f} s "
+        f"| {theirs / ours:.1f} × |"
+    )
+
+
+def both_ways(problem, X, start, long):
+    """scikit-learn's objective after ``long`` iterations, ours at the end; its seconds, and ours to its objective."""
+    seconds, factors = by_scikit_learn(X, start, long)
+    goal = problem.objective(factors)
+    return goal, *reached(by_vennmf(problem, start, Options(max_iter=long, tol=0, min_change=0)), goal, seconds)
+
+
+def reached(solution, goal, seconds):
+    """Our last objective; the other's seconds; ours to the goal, NaN where it is not reached."""
     history = solution.history()
     there = np.flatnonzero(history["objective"] <= goal)
-    ours_seconds = float(history["seconds"][there[0]]) if len(there) else np.nan
-    relative = np.sqrt(2 * np.array([goal, history["objective"][-1]]) * problem.squared_norms["data"])
-    print(
-        f"| to scikit-learn's objective after {long} iterations (‖X − HBᵀ‖ = {relative[0]:.4f}; ours ends at {relative[1]:.4f}) "
-        f"| {seconds:.1f} s | {ours_seconds:.2f} s | {seconds / ours_seconds:.0f} × |"
-    )
+    return float(history["objective"][-1]), seconds, float(history["seconds"][there[0]]) if len(there) else np.nan
 
 
 def inner_sweep(n=400_000, k=60, rounds=5):
@@ -139,26 +164,18 @@ def against_the_papers_rule(views, long, n_seeds, R=(65, 56), K=40):
     names = views.names
     for a in (0, 100):
         problem = Problem(rjsnmf(views, dict(zip(names, R, strict=True)), K, a), views)
-        ratios, ours_seconds, theirs_seconds, ends = [], [], [], []
+        races = []
         for seed in range(n_seeds):
             start = initialise(problem, "random", np.random.default_rng(seed).spawn(1)[0])
             seconds, factors = papers_rule(views, R, K, a, start, long)
             goal = problem.objective({axis: F.astype(np.float32) for axis, F in factors.items()})
-            solution = minimise(
-                problem, options=Options(max_iter=long, tol=0, min_change=0), rng=np.random.default_rng(seed)
-            )
-            history = solution.history()
-            there = np.flatnonzero(history["objective"] <= goal)
-            found = float(history["seconds"][there[0]]) if len(there) else np.nan
-            ratios.append(seconds[-1] / found)
-            ours_seconds.append(found)
-            theirs_seconds.append(seconds[-1])
-            ends.append((goal, history["objective"][-1]))
-        goal, end = np.mean(ends, axis=0)
+            options, rng = Options(max_iter=long, tol=0, min_change=0), np.random.default_rng(seed)
+            races.append((goal, *reached(minimise(problem, options=options, rng=rng), goal, seconds[-1])))
+        goal, end = np.mean(races, axis=0)[:2]
         name = "RJSNMF, a = 100" if a else "JSNMF"
-        print(
-            f"| {name}, to the objective of {long} iterations of the paper's rule ({goal:.4f}; ours ends at {end:.4f}; {n_seeds} seeds) "
-            f"| {np.mean(theirs_seconds):.1f} s | {np.mean(ours_seconds):.2f} s | {np.mean(ratios):.0f} × ({min(ratios):.0f}–{max(ratios):.0f}) |"
+        race(
+            f"{name}, to the objective of {long} iterations of the paper's rule ({goal:.4f}; ours ends at {end:.4f}; ",
+            races,
         )
 
 
@@ -166,12 +183,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="small planted data, a tenth of the iterations")
     quick = parser.parse_args().quick
-    long, seeds = (20, 1) if quick else (LONG, 3)
+    long, seeds = (20, 1) if quick else (LONG, 10)
     warnings.simplefilter("ignore", ConvergenceWarning)
     X, said = matrix(quick)
     print(f"{said} {X.shape[0]:,} × {X.shape[1]:,}, {X.nnz:,} nonzeros, float32\n")
     print("| what | peer | vennmf | ratio |\n| --- | --- | --- | --- |")
-    against_scikit_learn(X, long)
+    against_scikit_learn(X, long, 1 if quick else 5)
     inner_sweep(40_000 if quick else 400_000)
     views, said = sources(quick)
     shapes = "; ".join(f"{name} {v.shape[0]:,} × {v.shape[1]:,}, {v.nnz:,} nonzeros" for name, v in views.items())

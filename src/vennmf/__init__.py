@@ -41,6 +41,7 @@ _HOMES = {
         "SourceError",
         "StorageError",
         "VennmfError",
+        "WriteError",
     ),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}

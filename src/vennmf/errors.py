@@ -23,6 +23,10 @@ class StorageError(VennmfError):
     """A saved model or a data file is damaged, foreign, or from an incompatible version."""
 
 
+class WriteError(StorageError):
+    """A file cannot be written where it was asked for: nothing is wrong with what should be in it."""
+
+
 class MissingDependencyError(VennmfError, ImportError):
     """An optional package is needed; the message carries the command that installs it."""
 

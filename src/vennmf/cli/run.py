@@ -76,7 +76,7 @@ def _hoisted(arguments: Sequence[str]) -> tuple[list[str], set[str]]:
 
 
 def _report(error: Exception) -> int:
-    from vennmf.errors import StorageError, VennmfError
+    from vennmf.errors import VennmfError, WriteError
 
     if isinstance(error, _USAGE_ERROR):
         context = getattr(error, "ctx", None)
@@ -84,7 +84,7 @@ def _report(error: Exception) -> int:
         message = str(getattr(error, "format_message", error.__str__)())
         ended = message.strip() if message.strip().endswith("?") else f"{message.strip().rstrip('.')}."
         return _say(f"{ended} See {path} --help.", BAD_INPUT)
-    if isinstance(error, StorageError) and "cannot write" in str(error):
+    if isinstance(error, WriteError):
         return _say(str(error), FAILED)
     if isinstance(error, VennmfError | ImportError):
         return _say(str(error), BAD_INPUT)

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import vennmf.model as model_room
-from vennmf.errors import StorageError
+from vennmf.errors import StorageError, WriteError
 
 FORMAT = 1
 CLASSES: dict[str, str] = {
@@ -66,7 +66,7 @@ def write_atomically(path: Path, content: bytes) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     except OSError as error:
-        raise StorageError(
+        raise WriteError(
             f"cannot write {path}: {error.strerror}; choose a folder that exists and can be written."
         ) from None
     try:

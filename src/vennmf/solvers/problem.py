@@ -262,7 +262,7 @@ class Problem:
         if not found:
             return None
         for mode in self._other_modes(axis):  # as Π Q_p of (54): 1 until a mode is swept, then its norms
-            halves *= column_norms(factors[mode])
+            halves *= products.squared_norms(factors[mode])
         if not by_rule:
             total = halves[0] - halves[1]
             outwards = np.maximum(-total, 0)
@@ -353,10 +353,10 @@ class Problem:
         multipliers: Factors = {}
         squared: dict[str, Array] = {}
         for axis in dict.fromkeys(loss.right for loss in model.losses):
-            norms = column_norms(factors[axis])
+            norms = products.squared_norms(factors[axis])
             slices = model.layouts[axis].slices()
             for mode in (mode for loss in model.losses if loss.right == axis for mode in loss.modes):
-                size = np.sqrt(column_norms(factors[mode]))
+                size = np.sqrt(products.squared_norms(factors[mode]))
                 multipliers[mode] = 1 / np.where(size > 0, size, 1.0)
                 multipliers[axis] = multipliers.get(axis, 1.0) * np.where(size > 0, size, 1.0)
                 norms = norms * size**2
@@ -411,11 +411,6 @@ def add_to(form: Form, penalty: Penalty, F: Array, layout: Layout, by_rule: bool
     """Add a penalty to a form, parted as its published rule does where it has one and that is asked for."""
     add_rule = getattr(penalty, "add_rule", None) if by_rule else None
     (add_rule or penalty.add_form)(form, F, layout)
-
-
-def column_norms(F: Array) -> Array:
-    """Squared norms of the columns, in float64."""
-    return np.einsum("ij,ij->j", F, F, dtype=np.float64)
 
 
 def quadratic(data: DataForm, F: Array) -> float:

@@ -77,6 +77,11 @@ def inner(A: Array, B: Array) -> float:
     return kernels.inner(np.ascontiguousarray(A), np.ascontiguousarray(B))
 
 
+def squared_norms(F: Array) -> Array:
+    """Squared norms of the columns, summed in float64."""
+    return kernels.column_squares(F)
+
+
 def squared_residual(X: Matrix, L: Array, R: Array) -> float:
     """‖X − L Rᵀ‖², never forming L Rᵀ where X is sparse."""
     values = X.data if sp.issparse(X) else X

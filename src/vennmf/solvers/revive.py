@@ -10,6 +10,16 @@ from vennmf.solvers import products
 from vennmf.solvers.problem import NOTHING, Factors, Problem
 
 
+def empty_columns(F: Array, height: int = 1024) -> Array:
+    """Which columns have no entry but zeros; no more rows are read than it takes to know."""
+    empty: Array = np.ones(F.shape[1], dtype=bool)
+    for first in range(0, len(F), height):
+        if not empty.any():
+            break
+        empty &= ~F[first : first + height].any(axis=0)
+    return empty
+
+
 class Reviver:
     """Watches the components of a problem and gives the dead ones a new direction, a few times each."""
 
@@ -24,7 +34,7 @@ class Reviver:
             return
         empty: dict[str, Array] = {}
         for axis, modes in {loss.right: loss.modes for loss in model.losses}.items():
-            none: Array = np.logical_not(np.logical_and.reduce([work[a].any(axis=0) for a in (axis, *modes)]))
+            none: Array = np.logical_or.reduce([empty_columns(work[a]) for a in (axis, *modes)])
             for name, columns in model.layouts[axis].slices().items():
                 empty[name] = empty.get(name, True) & none[columns]
         for axis in model.axes if any(np.any(e) for e in empty.values()) else ():
@@ -37,7 +47,7 @@ class Reviver:
         model = self.problem.model
         carried: dict[str, Array] = {}
         for axis in model.row_axes:
-            squared = np.einsum("ij,ij->j", factors[axis], factors[axis], dtype=np.float64)
+            squared = products.squared_norms(factors[axis])
             for name, columns in model.layouts[axis].slices().items():
                 carried[name] = carried.get(name, 0.0) + squared[columns]
         most = max((float(c.max(initial=0)) for c in carried.values()), default=0.0)

@@ -129,6 +129,15 @@ def test_sparse_products_equal_those_of_scipy(k, index, dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(0, 3), (7, 1), (2500, 70), (40_000, 5)])
+def test_sums_are_those_of_the_products(shape, dtype):
+    F, G = np.random.default_rng(0).random((2, *shape)).astype(dtype)
+    wide = F.astype(np.float64)
+    np.testing.assert_allclose(kernels.column_squares(F), np.sum(wide**2, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(kernels.inner(F, G), np.sum(wide * G), rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("shape", [*SHAPES, (0, 5), (2500, 1), (2500, 70), (1025, 130)])
 def test_gram_equals_the_product(shape, dtype):
     F = np.random.default_rng(0).random(shape).astype(dtype)

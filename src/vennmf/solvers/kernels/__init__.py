@@ -7,11 +7,12 @@ from vennmf.solvers.kernels.gram import row_gram
 from vennmf.solvers.kernels.products import sparse_times_dense, transposed_times_dense
 from vennmf.solvers.kernels.quotient import multiply
 from vennmf.solvers.kernels.rows import nnls_rows
-from vennmf.solvers.kernels.sums import inner
+from vennmf.solvers.kernels.sums import column_squares, inner
 from vennmf.solvers.kernels.sweeps import sweep
 from vennmf.solvers.kernels.threads import n_threads, share, threads
 
 __all__ = [
+    "column_squares",
     "dense_product",
     "inner",
     "multiply",

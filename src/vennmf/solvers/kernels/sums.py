@@ -11,12 +11,23 @@ WORTH_A_THREAD = 16  # blocks
 def inner(A, B):
     """The sum of A * B over all entries of two contiguous arrays of one shape. Cost: entries."""
     a, b = A.reshape(-1), B.reshape(-1)
-    partial = np.zeros(-(-a.size // BLOCK))
+    return float(_by_blocks("i,i->", a, b, BLOCK).sum())
+
+
+def column_squares(F):
+    """The squared norm of every column. Cost: entries."""
+    return _by_blocks("ij,ij->j", F, F, 1 + BLOCK // max(F.shape[1], 1)).sum(axis=0)
+
+
+def _by_blocks(what, a, b, height):
+    """One sum, or one for each column, of every block of so many rows."""
+    n = -(-len(a) // height)
+    partial = np.zeros((n, *a.shape[1:]))
 
     def blocks(first, last):
-        for n in range(first, last):
-            block = slice(n * BLOCK, (n + 1) * BLOCK)
-            partial[n] = np.einsum("i,i->", a[block], b[block], dtype=np.float64)
+        for i in range(first, last):
+            block = slice(i * height, (i + 1) * height)
+            partial[i] = np.einsum(what, a[block], b[block], dtype=np.float64)
 
-    share(blocks, partial.size, WORTH_A_THREAD)
-    return float(partial.sum())
+    share(blocks, n, WORTH_A_THREAD)
+    return partial
