@@ -10,8 +10,8 @@ from vennmf.cli.messages import say
 from vennmf.cli.output import Form, show
 from vennmf.cli.recipe import Recipe
 
-PROBE = 4
-"""Iterations that a forecast runs."""
+TIMED = 4
+"""Iterations, after the multiplicative ones that a fit begins with, by which a forecast tells what one takes."""
 
 
 class Cost(NamedTuple):
@@ -27,7 +27,7 @@ def forecast(recipe: Recipe, views: Any, form: Form) -> None:
 
     estimator = recipe.estimator()
     memory = estimator.forecast(views)
-    say(f"running {PROBE} iterations to see what they cost")
+    say("running a few iterations to see what they cost")
     cost = probe(estimator, views)
     steps = estimator.max_iter * estimator.n_init
     table = pd.DataFrame(
@@ -51,7 +51,10 @@ def probe(estimator: Any, views: Any) -> Cost:
     """Fit twice for a few iterations, since the first fit may compile, and measure the second."""
     from sklearn.base import clone
 
-    short = clone(estimator).set_params(max_iter=PROBE, tol=0, min_change=0, n_init=min(estimator.n_init, 2))
+    from vennmf.solvers import Options
+
+    first = Options().warm_start
+    short = clone(estimator).set_params(max_iter=first + TIMED, tol=0, min_change=0, n_init=min(estimator.n_init, 2))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         short.fit(views)
@@ -59,5 +62,5 @@ def probe(estimator: Any, views: Any) -> Cost:
         fitted = short.fit(views)
         whole = time.perf_counter() - begin
     noted = fitted.history_["seconds"]
-    step = float(noted[-1] - noted[0]) / max(len(noted) - 1, 1)
-    return Cost(step, max(whole - short.n_init * PROBE * step, 0.0))
+    step = float(noted[-1] - noted[min(first, len(noted)) - 1]) / max(len(noted) - first, 1)
+    return Cost(step, max(whole - short.n_init * len(noted) * step, 0.0))

@@ -42,8 +42,9 @@ class VennNMF(JointModel):
     n_init : int, default=1
         Number of different starts, of which the best is kept.
     max_iter, tol, min_change, time_limit
-        Stop after so many iterations; when the norm of the projected gradient falls under ``tol`` times the first; when five
-        steps in a row lower the objective by less than ``min_change`` of itself each; after so many seconds.
+        Stop after so many iterations; when the norm of the projected gradient falls under ``tol`` times that of the first steps; when five
+        steps together lower the objective by less than five times ``min_change`` of itself; after so many seconds. The twenty
+        steps without orthogonality that a model with such a penalty begins with are not counted, but their seconds are.
     random_state : int, RandomState or None
         Seed of everything random; the same seed gives the same bits at any number of threads.
     n_threads : int, default=None
@@ -59,6 +60,8 @@ class VennNMF(JointModel):
         What was minimised; ``print(model_)`` states it, ``model_.latex()`` typesets it.
     history_ : dict of equally long arrays
         iteration, seconds, objective, fit, each penalty, violation.
+    feature_names_, feature_ids_
+        Names of the features, None where the data had none; the same with positions in place of names.
     n_iter_, stop_reason_, objective_, violation_, dead_components_
         How the fit went. ``stop_reason_`` is one of converged, small_change, max_iter, time_limit, callback, interrupted,
         no_decrease.

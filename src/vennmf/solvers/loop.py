@@ -29,11 +29,11 @@ PATIENCE = 5
 class Options:
     """How long and how to iterate.
 
-    ``tol``: stop when the violation falls to this fraction of the first, which is that after the warm start. ``min_change``: stop when in each of five steps
-    the objective fell by less than this fraction of itself. ``time_limit``: seconds. ``inner_sweeps``: passes for each form,
+    ``tol``: stop when the violation falls to this fraction of the least met up to the first step after the warm start. ``min_change``: stop
+    when five steps together lowered the objective by less than five times this fraction of itself. ``time_limit``: seconds. ``inner_sweeps``: passes for each form,
     None to choose by cost. ``extrapolation``: the first step along the last change, 0 to switch it off. ``warm_start``:
     multiplicative iterations before coordinate descent, which from a random start would zero too much at once.
-    ``relaxed_steps``: iterations without orthogonality before those with it (``minimise``).
+    ``relaxed_steps``: iterations without orthogonality before those with it, the warm start among them; not reported (``minimise``).
     """
 
     max_iter: int = 200

@@ -241,7 +241,7 @@ class Problem:
         :math:`\mu_j = \langle H_j, \nabla_{H_j} \rangle - \langle B_j, \nabla_{B_j} \rangle` of the penalties; adding
         :math:`\tfrac{\mu_j}{2}\lVert B_j\rVert^2` makes a fixed point of the sweep a stationary point of the *constrained*
         problem. Where :math:`\mu_j < 0` it is its tangent at the current column, with a curvature of :math:`2|\mu_j|`: a
-        penalty's gain from a longer column levels off, for L1 as :math:`1/s \le 1 - (s - 1) + (s - 1)^2` at length s. Returned are
+        penalty's gain from a longer column levels off, for L1 as :math:`1/s \le 1 - (s - 1) + (s - 1)^2` at length s >= 1. Returned are
         what is added to the diagonal, and what pulls along the column; ``by_rule``, the two halves that :math:`\mu` is the
         difference of, as in the papers' :math:`Y_u = Y_{u+} - Y_{u-}`.
         """

@@ -1,6 +1,7 @@
 """F^T F in a fixed order: its bits depend on F alone, as those of a matrix product from a library may not.
 
 Four rows of the result, two vectors wide, are summed in registers over a stretch of rows of F, then in float64.
+What is small is left to NumPy, in float64.
 """
 
 import numpy as np

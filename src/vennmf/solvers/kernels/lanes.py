@@ -1,4 +1,4 @@
-"""Vectors of the processor as a Numba type: arithmetic on 16 float32 or 8 float64 lanes at once (AVX-512).
+"""Vectors of the processor as a Numba type: arithmetic on 16 float32 or 8 float64 lanes at once with AVX-512, fewer elsewhere.
 
 Each operation becomes one instruction or two. Those that touch memory take an offset into the flat memory
 of a contiguous array, and check no bounds.

@@ -99,7 +99,7 @@ def nnls_rows(F, G, C, tol, max_sweeps):
 
     Stops at a row when its projected gradient's norm is tol times what it is at zero, or after max_sweeps.
     Reads G (k, k) symmetric, C (rows, k); writes F (rows, k).
-    Returns the largest ratio, over the rows, of the last norm to that at zero (0 where the row ends at zero for it).
+    Returns the largest ratio, over the rows, of the last norm to that at zero (0 where there is none at zero).
     """
     worst, none = 0.0, np.empty(0)
     for i in range(F.shape[0]):
