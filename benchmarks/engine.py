@@ -45,10 +45,11 @@ def against_scikit_learn(X, long, n_starts, k=50):
 
 def race(said, races):
     """A row of means over starts: each a goal, our end, the other's seconds, and ours to the goal, NaN where it is not reached."""
-    _, _, theirs, ours = np.mean([one for one in races if np.isfinite(one[3])] or [[np.nan] * 4], axis=0)
-    ratios = [slow / fast for _, _, slow, fast in races if np.isfinite(fast)] or [np.nan]
+    there = [one for one in races if np.isfinite(one[3])]
+    _, _, theirs, ours = np.mean(there or [[np.nan] * 4], axis=0)
+    ratios = [slow / fast for _, _, slow, fast in there] or [np.nan]
     print(
-        f"| {said}{len(races)} starts, there from {len(ratios)}) | {theirs:.1f} s | {ours:.2f} s "
+        f"| {said}{len(races)} starts, there from {len(there)}) | {theirs:.1f} s | {ours:.2f} s "
         f"| {np.mean(ratios):.0f} × ({min(ratios):.0f}–{max(ratios):.0f}) |",
         flush=True,
     )

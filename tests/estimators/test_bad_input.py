@@ -197,3 +197,16 @@ def test_encodings_of_the_wrong_width(two_sources):
         model.inverse_transform(np.ones((2, 4)), source="y")
     with pytest.raises(vn.ParameterError, match="inverse_transform needs source="):
         model.inverse_transform(np.ones((2, 4)))
+
+
+@pytest.mark.filterwarnings("ignore::vennmf.ConvergenceWarning")
+@pytest.mark.parametrize("large", [1e39, 1e30])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_new_items_too_large_for_the_type_of_the_model_are_refused(large, kind):
+    X = np.random.default_rng(0).random((30, 6), dtype=np.float32)
+    model = vn.NMF(2, max_iter=5, random_state=0).fit(X)
+    new = X[:2].astype(np.float64)
+    new[0, 0] = large
+    with pytest.raises(vn.ModelError, match="float32 cannot hold the products of such numbers"):
+        model.transform(kind(new))
+    assert model.transform(np.zeros((3, 6))).max() == 0

@@ -12,7 +12,7 @@ from tests.conftest import PATTERNS, draw
 from vennmf.errors import ParameterError
 from vennmf.matrices import Axis, View, ViewSet
 from vennmf.model import Model, MutuallyOrthogonal, sharing_pattern
-from vennmf.solvers import Options, Problem, minimise
+from vennmf.solvers import Options, Problem, kernels, minimise
 from vennmf.solvers.initialise import INITS, initialise
 
 FEW = Options(max_iter=12, tol=0, min_change=0)
@@ -37,6 +37,17 @@ def test_several_starts_differ_from_each_other(init, pattern):
         for b in range(a):
             cosines = np.einsum("ij,ij->j", starts[a], starts[b])
             assert cosines.min() < 0.98, "columns have unit norm, so these are the same start"
+
+
+def test_a_random_start_does_not_follow_the_threads():
+    views = ViewSet.of({"a": rng().random((20_000, 12))})
+    problem = Problem(Model.of(views, sharing_pattern({"a": 8}, ("a",))), views)
+    starts = []
+    for n in (1, 2, 4):
+        with kernels.threads(n):
+            starts.append(initialise(problem, "random", rng())["items:a"])
+    assert starts[0].tobytes() == starts[1].tobytes() == starts[2].tobytes()
+    assert abs(np.corrcoef(starts[0].reshape(2, -1))[0, 1]) < 0.02, "no numbers are drawn twice"
 
 
 @pytest.mark.parametrize("solver", ["cd", "mu"])

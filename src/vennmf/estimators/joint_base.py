@@ -258,7 +258,8 @@ class JointModel(FactorModel, auto_wrap_output_keys=None):  # type: ignore[call-
         return encode(Problem(model, views, allow_empty=True), factors, axis, self.model_.penalties_on(fitted))
 
     def _typed(self, X: Any) -> Any:
-        return X.astype(next(iter(self.components_.values())).dtype, copy=False)
+        with np.errstate(over="ignore"):  # what is too large for the type is refused with its size
+            return X.astype(next(iter(self.components_.values())).dtype, copy=False)
 
     def _encoded(self, X: Any, source: str) -> Any:
         """Raw items through the encoder of their source; matrices as they are."""

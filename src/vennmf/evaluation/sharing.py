@@ -31,6 +31,8 @@ class Sharing(NamedTuple):
 
 
 ALONE = Sharing(0)
+STARTS = 3
+"""Of each model: one bad start of the target alone would look like a gain of the others."""
 SURE = 2
 """Standard errors that a gain must exceed: the best of several candidates is above one by chance more often than not."""
 
@@ -68,12 +70,12 @@ class SharingChoice:
         return self.sharing == ALONE
 
     def fit(self, sources: Any, **options: Any) -> Any:
-        """The chosen model, fitted: a JSNMF of all sources, or a VennNMF of the target alone."""
+        """The chosen model, fitted from as many starts: a JSNMF of all sources, or a VennNMF of the target alone."""
         views = ViewSet.of(sources)
         if self.alone:
             kept = {what: {self.target: of[self.target]} for what, of in _companions(views) if self.target in of}
             views = ViewSet([views[self.target]], **kept)
-        return _fitted(views, self.target, self.parameters, options)
+        return _fitted(views, self.target, self.parameters, {"n_init": STARTS, **options})
 
 
 def choose_sharing(
@@ -113,7 +115,7 @@ def choose_sharing(
     sizes = {name: n_components if isinstance(n_components, int) else n_components[name] for name in views}
     tried = [ALONE, *(_usual(sizes[target]) if candidates is None else candidates)]
     hidden = _Hidden.of(views[target].X, n_folds, n_queries, np.random.default_rng(random_state))
-    options = {"random_state": random_state, "n_init": 3, **options}
+    options = {"random_state": random_state, "n_init": STARTS, **options}
     precision = {
         sharing: hidden.precision(views, target, _parameters(views, target, sizes, sharing), options)
         for sharing in tried

@@ -21,7 +21,8 @@ SMALL = 128 << 20
 
 GRAM_PARTS, GRAM_NUMBERS = 64, 1_000_000
 TEMPORARIES = 2
-"""Arrays of the size of a piece that the multiplicative rule makes of it; coordinate descent makes none."""
+"""Arrays of the size of a piece that the multiplicative steps make of it, and coordinate descent after them does not; the papers'
+rules, where they are asked for, make more."""
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ ENDS_ALL_STARTS = ("interrupted", "callback", "time_limit")
 
 FOLD_TOLERANCE = 1e-6
 """Rows are folded in until the projected gradient is this fraction of what it was at zero, or rounding ends it."""
+NEARLY = 1e4
+"""Squared violations, in units of that fraction's, under which a round of sweeps that lowers none is held up by rounding."""
 
 
 def minimise(
@@ -122,10 +124,13 @@ def fold_in(F: Array, form: Form, max_sweeps: int = 1000) -> None:
 
 
 def _swept(F: Array, gram: Array, cross: Array, curvature: Array, upper: float, floor: float, max_sweeps: int) -> None:
-    """Sweeps over all rows until their squared violation is at most ``floor``."""
+    """Sweeps over all rows until their squared violation is at most ``floor``, or near it and no longer falling."""
+    before = np.inf
     for _ in range(max_sweeps // 10):
-        if kernels.sweep(F, gram, cross, curvature, upper, 10) <= floor:
+        left = kernels.sweep(F, gram, cross, curvature, upper, 10)
+        if left <= floor or before <= left <= NEARLY * floor:
             break
+        before = left
 
 
 def encode(problem: Problem, factors: Factors, axis: str, penalties: Sequence[Penalty] | None = None) -> Array:

@@ -70,8 +70,7 @@ class Problem:
             for axis, entities in zip(loss.column_axes, view.modes or (view.features,), strict=True):
                 self.sizes[axis] = entities.size
             squared = view.squared_norm()
-            if not allow_empty:
-                _check_scale(view, squared)
+            _check_scale(view, squared, allow_empty)
             self.squared_norms[loss.view] = squared
             self.weights[loss.view] = loss.weight if loss.weight is not None else 1.0 / squared
         self.plan = Plan()
@@ -382,15 +381,16 @@ class Problem:
         return sum(self.sizes[axis] * self.model.layouts[axis].width for axis in self.model.axes) * self.dtype.itemsize
 
 
-def _check_scale(view: View, squared: float) -> None:
-    """Refuse data that are zero, or so small or large that their type cannot hold the products of them."""
-    if squared <= 0 and not view.X.max() > 0:
+def _check_scale(view: View, squared: float, allow_empty: bool) -> None:
+    """Refuse data so large that their type cannot hold the products of them; and to fit to, zero or too small ones."""
+    if not allow_empty and squared <= 0 and not view.X.max() > 0:
         raise ModelError(
             f"source {view.name!r} is all zero ({view.shape[0]:,} × {view.shape[1]:,}); it has nothing to "
             "factorise. Leave it out or check how it was read."
         )
     largest = float(np.finfo(view.X.dtype).max) ** 0.4
-    if not 1 / largest <= np.sqrt(squared) <= largest:
+    least = 0.0 if allow_empty else 1 / largest
+    if not least <= np.sqrt(squared) <= largest:
         raise ModelError(
             f"source {view.name!r} has a largest entry of {view.X.max():.3g}, and {view.X.dtype} cannot hold the products of "
             "such numbers; multiply the source by a number that brings it near 1."

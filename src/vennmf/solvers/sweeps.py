@@ -8,7 +8,7 @@ import numpy as np
 
 from vennmf.model.form import Array, Form
 from vennmf.solvers import kernels
-from vennmf.solvers.kernels.reference import clip_by_maximum
+from vennmf.solvers.kernels.reference import clip_by_maximum, projected
 
 Sweep = Callable[[Array, Form, int], float]
 """Changes F in place; returns the squared norm of the projected gradient before the step."""
@@ -129,9 +129,7 @@ def composite_gradient_mapping(F: Array, G: Array, C: Array, weights: Array, n_s
 
 def projected_square(F: Array, gradient: Array, upper: float = np.inf) -> float:
     """Squared norm of the part of a gradient that the bounds do not hold back."""
-    free = np.where(F <= 0, np.minimum(gradient, 0), gradient)
-    if np.isfinite(upper):
-        free = np.where(upper <= F, np.maximum(gradient, 0), free)
+    free = projected(F, gradient, upper)
     return float(np.einsum("ij,ij->", free, free, dtype=np.float64))
 
 

@@ -83,6 +83,41 @@ def test_where_a_row_ends_depends_neither_on_its_neighbours_nor_on_where_it_bega
     np.testing.assert_array_equal(alone, F)
 
 
+def test_rows_that_nothing_pulls_up_end_at_zero():
+    F, G, C = form(rows=200)
+    F += 0.1
+    assert kernels.nnls_rows(F, G, -np.abs(C), 1e-8, 500) == 0
+    np.testing.assert_array_equal(F, 0)
+
+
+def test_a_component_that_the_value_does_not_bend_at_leaves_the_others_exact():
+    F, G, C = form(rows=100)
+    without = np.delete(np.arange(9), 4)
+    G[4], G[:, 4], C[:, 4], F[:, 4] = 0, 0, 0, 1
+    alone = np.ascontiguousarray(F[:, without])
+    kernels.nnls_rows(F, G, C, 1e-8, 500)
+    kernels.nnls_rows(alone, np.ascontiguousarray(G[np.ix_(without, without)]), C[:, without], 1e-8, 500)
+    np.testing.assert_allclose(F[:, without], alone, rtol=1e-12, atol=1e-14)
+    np.testing.assert_array_equal(F[:, 4], 1)
+
+
+@pytest.mark.parametrize("strange", [np.nan, np.inf])
+@pytest.mark.parametrize("rows", [3, 200])
+def test_what_is_no_number_spoils_its_row_and_ends(strange, rows):
+    F, G, C = form(rows=rows)
+    C[1, 2] = strange
+    expected = F[2:3].copy()
+    kernels.nnls_rows(F, G, C, 1e-8, 500)
+    kernels.nnls_rows(expected, G, C[2:3], 1e-8, 500)
+    np.testing.assert_allclose(F[2:3], expected, rtol=1e-9)
+
+
+def test_a_cut_below_the_rounding_of_the_largest_entry_leaves_a_column_finite():
+    F, C = np.array([[1.0], [0.5]]), np.array([[1.0], [0.5]])
+    kernels.sweep_column_maximum(F, np.eye(1), C, np.array([1e-17]), 3)
+    np.testing.assert_allclose(F, [[1.0], [0.5]])
+
+
 def jacobi(F, G, C, curvature, upper, n_sweeps):
     violation = reference.sweep(F, G, C, curvature, upper, 0)
     for _ in range(n_sweeps):

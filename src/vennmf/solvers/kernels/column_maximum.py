@@ -157,6 +157,6 @@ def _level(column, bound, high):
                 high[kept] = high[i]
                 total += high[i]
                 kept += 1
-        if kept == n:
+        if kept == n or not kept:  # none: what is to be cut off is less than the largest entry is rounded by
             return level
         n, level = kept, (total - bound) / kept

@@ -7,12 +7,13 @@ products, passes that copy to the first.
 
 import numpy as np
 
-from vennmf.solvers.kernels.compiled import compiled, merged, smaller
+from vennmf.solvers.kernels.compiled import compiled, merged, nested, smaller
 from vennmf.solvers.kernels.lanes import lanes_of, load, load_first, spread, store, store_first, zeros
 from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import n_threads, share
 
 WORTH_A_THREAD = 1_000_000  # multiplications that outweigh waking another thread
+SCANNED = 16  # entries of a row that are looked through one by one sooner than by halves
 
 
 def sparse_times_dense(data, indices, indptr, B, out):
@@ -119,6 +120,21 @@ def _gather_panel(data, indices, B, out, i, t, stop, begin, end):
     store(out, at + t3, d)
 
 
+@nested
+def _first_from(indices, begin, stop, low):
+    """The first place from begin whose index is at least low, in a row of ascending ones."""
+    most = stop
+    while most - begin > SCANNED:
+        middle = (begin + most) // 2
+        if indices[middle] < low:
+            begin = middle + 1
+        else:
+            most = middle
+    while begin < stop and indices[begin] < low:
+        begin += 1
+    return begin
+
+
 @compiled
 def _scatter_columns(data, indices, indptr, F, out, low, high):
     """out += X[:, low:high]^T F; returns how many entries of X were used."""
@@ -127,9 +143,7 @@ def _scatter_columns(data, indices, indptr, F, out, low, high):
     panels = -(-k // (4 * w))
     used = 0
     for i in range(F.shape[0]):
-        begin, stop = indptr[i], indptr[i + 1]
-        if low:
-            begin += np.searchsorted(indices[begin:stop], low)
+        begin, stop = _first_from(indices, indptr[i], indptr[i + 1], low), indptr[i + 1]
         end = begin
         while end < stop and low <= indices[end] < high:
             end += 1

@@ -6,6 +6,11 @@ Rows are entities of one axis, columns are components. ``F`` is changed in place
 import numpy as np
 
 
+def projected(F, gradient, upper=np.inf):
+    """The part of a gradient at F that the bounds 0 and upper do not hold back."""
+    return np.where(F <= 0, np.minimum(gradient, 0), np.where(upper <= F, np.maximum(gradient, 0), gradient))
+
+
 def sweep(F, G, C, curvature, upper, n_sweeps):
     """Cyclic passes of exact coordinate descent over the columns of F, rows independent, in place.
 
@@ -18,9 +23,7 @@ def sweep(F, G, C, curvature, upper, n_sweeps):
     """
     d = curvature if curvature.size else np.zeros(F.shape[0], dtype=F.dtype)
     gradient = F @ G + d[:, None] * F - C
-    at_zero, at_upper = F <= 0, upper <= F
-    projected = np.where(at_zero, np.minimum(gradient, 0), np.where(at_upper, np.maximum(gradient, 0), gradient))
-    violation = float(np.sum(projected.astype(np.float64) ** 2))
+    violation = float(np.sum(projected(F, gradient, upper).astype(np.float64) ** 2))
     for _ in range(n_sweeps):
         for t in range(F.shape[1]):
             bend = G[t, t] + d
@@ -122,16 +125,15 @@ def multiply(F, down, C, pull, upper):
 
     F <- min(upper, F * ([C]+ + pull) / (down + [C]-))        gradient = down - C - pull
 
-    Reads C and, if not None, pull, both (rows, k); writes F; ``down`` (rows, k) may be used up. A quotient of two zeros leaves the
-    entry where it is. Returns the squared norm of the projected gradient before the step, in float64. Cost: rows * k.
+    Reads down, C and, if not None, pull, all (rows, k); writes F. A quotient of two zeros leaves the entry where it is. Returns the squared norm of the projected gradient before the step, in float64. Cost: rows * k.
     """
     up = np.maximum(C, 0) + (0 if pull is None else pull)
     gradient = down - C - (0 if pull is None else pull)
-    free = np.where(F <= 0, np.minimum(gradient, 0), np.where(upper <= F, np.maximum(gradient, 0), gradient))
+    violation = float(np.sum(projected(F, gradient, upper).astype(np.float64) ** 2))
     down = down + np.maximum(-C, 0)
     F *= np.divide(up, down, out=np.ones_like(up), where=down > np.finfo(F.dtype).tiny)
     np.minimum(F, F.dtype.type(upper), out=F)
-    return float(np.sum(free.astype(np.float64) ** 2))
+    return violation
 
 
 def sparse_times_dense(data, indices, indptr, B, out):

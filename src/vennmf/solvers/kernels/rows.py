@@ -15,6 +15,7 @@ from vennmf.solvers.kernels.threads import share
 WORTH_A_THREAD = 200_000  # multiplications that outweigh waking another thread
 SETTLED, PAUSE = 2, 40  # an exact solve after so many passes without, or with, a change of the positive entries
 ROUND, MOST_ROUNDS = 4, 12  # sweeps of all rows together
+PART = 4096  # rows of which a copy is made at once
 WORTH_A_ROUND = 0.7  # while a round leaves at most this of their squared violation
 
 
@@ -28,7 +29,7 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     padded[:, :k] = G
     C = np.ascontiguousarray(C, dtype=F.dtype)
     if n_rows >= 2 * tile_height(F.dtype):
-        _sweep_together(F, G, C, tol)
+        _sweep_together(F, G, C, tol, min(MOST_ROUNDS, max_sweeps // ROUND))
     ratios = np.empty(n_rows)
 
     def rows(first, last):  # scratch is made here: an allocation takes the compiler longer than it takes a row
@@ -41,11 +42,12 @@ def nnls_rows(F, G, C, tol, max_sweeps):
     return float(ratios.max())
 
 
-def _sweep_together(F, G, C, tol):
+def _sweep_together(F, G, C, tol, rounds):
     """Sweep all rows, until they are there or make little way."""
     none, upper = np.empty(0, F.dtype), np.inf
-    goal, before = tol * tol * inner(np.maximum(C, 0), C), np.inf
-    for _ in range(MOST_ROUNDS):
+    parts = np.split(C, range(PART, len(C), PART))
+    goal, before = tol * tol * sum(inner(np.maximum(part, 0), part) for part in parts), np.inf
+    for _ in range(rounds):
         left = sweep(F, G, C, none, upper, ROUND)
         if left <= goal or left > WORTH_A_ROUND * before:
             return
@@ -56,7 +58,8 @@ def _sweep_together(F, G, C, tol):
 def _solve_rows(F, G, C, tol, max_sweeps, f, g, c, support, factor, trial, ratios, first, last):
     """Each row f minimises 1/2 f G f - c f over f >= 0; ratios are its projected gradient's norm over that at zero.
 
-    The best values of the positive entries are computed at once: so where a row ends does not depend on where it began.
+    The best values of the positive entries are computed at once: so where a row ends does not depend on where it began, as long
+    as one minimiser is better than all others.
     Where that leaves a violation, passes find out which entries are positive, and it is tried again.
     """
     for i in range(first, last):
@@ -69,10 +72,10 @@ def _solve_rows(F, G, C, tol, max_sweeps, f, g, c, support, factor, trial, ratio
         while True:
             _solve_on_support(f, c, G, support, factor, trial)
             left = _violation(f, g, c, G)
-            if left <= enough or n >= max_sweeps:
+            if n >= max_sweeps or not left > enough:  # which what is not a number is not
                 break
-            settled, last = 0, smaller(n + PAUSE, max_sweeps)
-            while n < last and settled < SETTLED and left > enough:
+            settled, pause = 0, smaller(n + PAUSE, max_sweeps)
+            while n < pause and settled < SETTLED and left > enough:
                 switched, left = _pass_over_row(f, g, G)
                 settled, n = 0 if switched else settled + 1, n + 1
         ratios[i] = np.sqrt(left / at_zero) if at_zero > 0 else 0.0
@@ -128,7 +131,7 @@ def _solve_on_support(f, c, G, support, factor, trial):
     Each stretch goes straight towards a minimiser, so the value never rises (Lawson and Hanson's inner loop).
     """
     while True:
-        n = _positive(f, support)
+        n = _positive(f, G, support)
         if not _solve(G, c, support, n, factor, trial):
             return
         stretch, first = 1.0, -1
@@ -145,11 +148,11 @@ def _solve_on_support(f, c, G, support, factor, trial):
 
 
 @nested
-def _positive(f, support):
-    """support[:n] = the places of the positive entries of f; returns n."""
+def _positive(f, G, support):
+    """support[:n] = the places of the positive entries of f that the value bends at; returns n."""
     n = 0
     for t in range(f.size):
-        if f[t] > 0:
+        if f[t] > 0 and G[t, t] > 0:
             support[n] = t
             n += 1
     return n
