@@ -47,7 +47,9 @@ def main() -> None:
     items = 20_000 if given.quick else given.items
     X = planted_tags(items)
     print(f"{items:,} × {X.shape[1]:,}, {X.nnz:,} nonzeros, k = {given.k}, float32; {cores} processors\n")
-    print("| threads | a whole fit, s | an iteration, ms | faster | new items, thousands a second | inner sweep, GF/s | same bits |")
+    print(
+        "| threads | a whole fit, s | an iteration, ms | faster | new items, thousands a second | inner sweep, GF/s | same bits |"
+    )
     print("| --- " * 7 + "|")
     settings = {"max_iter": ITERATIONS, "tol": 0, "min_change": 0, "random_state": 0}
     vn.NMF(given.k, **settings).fit(X[:20_000]).transform(X[:1_000])  # compiles

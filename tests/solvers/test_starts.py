@@ -47,7 +47,7 @@ def test_a_random_start_does_not_follow_the_threads():
         with kernels.threads(n):
             starts.append(initialise(problem, "random", rng())["items:a"])
     assert starts[0].tobytes() == starts[1].tobytes() == starts[2].tobytes()
-    assert abs(np.corrcoef(starts[0].reshape(2, -1))[0, 1]) < 0.02, "no numbers are drawn twice"
+    assert len(np.unique(starts[0][:, 0])) == 20_000, "no numbers are drawn twice"
 
 
 @pytest.mark.parametrize("solver", ["cd", "mu"])

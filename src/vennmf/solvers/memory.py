@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING
 import scipy.sparse as sp
 
 from vennmf.matrices.view import View
+from vennmf.model.losses import Frobenius
+from vennmf.solvers import kernels
 
 if TYPE_CHECKING:
     from vennmf.solvers.problem import Problem
 
 COPY_LIMIT = 256 << 20
-"""Bytes of a sparse matrix up to which a second copy by columns is worth making."""
+"""Bytes of a sparse matrix up to which a second copy by columns is made."""
+
+CACHED = 24 << 20
+"""Bytes of the encodings of a view up to which Xᵀ H takes less time from that copy: beyond, scattering row by row does."""
 
 SMALL = 128 << 20
 """Bytes under which a fit takes whatever makes it faster; above, no more than twice data and factors, if that will do."""
@@ -55,8 +60,11 @@ def forecast(problem: Problem, n_init: int = 1) -> Forecast:
 def planned(problem: Problem) -> Plan:
     """The fastest plan that is small, or stays within twice data and factors; else the leanest."""
     small = frozenset(name for name, view in problem.views.items() if 0 < copy_bytes(view) <= COPY_LIMIT)
+    fast = frozenset(
+        loss.view for loss in problem.model.losses if loss.view in small and encoding_bytes(problem, loss) <= CACHED
+    )
     allowed = max(SMALL, 2 * (problem.views.nbytes + problem.nbytes()))
-    plans = [Plan(copied, rows) for copied, rows in product(dict.fromkeys([small, frozenset()]), (True, False))]
+    plans = [Plan(copied, rows) for copied, rows in product(dict.fromkeys([fast, small, frozenset()]), (True, False))]
     affordable = (plan for plan in plans if peak(problem, plan) <= allowed)
     return next(affordable, None) or min(plans, key=lambda plan: peak(problem, plan))
 
@@ -66,6 +74,12 @@ def copy_bytes(view: View) -> int:
     if not sp.issparse(view.X):
         return 0
     return view.X.data.nbytes + view.X.indices.nbytes + (view.shape[1] + 1) * view.X.indptr.itemsize
+
+
+def encoding_bytes(problem: Problem, loss: Frobenius) -> int:
+    """Bytes of what Xᵀ of a view is multiplied with."""
+    used = sum(block.size for block in problem.model.blocks if block.name in loss.blocks)
+    return problem.views[loss.view].shape[0] * used * problem.dtype.itemsize
 
 
 def peak(problem: Problem, plan: Plan) -> int:
@@ -96,6 +110,8 @@ def at_work(problem: Problem, plan: Plan, axis: str) -> int:
     for loss in (loss for loss in problem.model.losses if axis in loss.axes):
         used = sum(block.size for block in problem.model.blocks if block.name in loss.blocks) * problem.dtype.itemsize
         unfolded = problem.views[loss.view].shape[1] * used
+        if axis in loss.column_axes and loss.view not in plan.copied:
+            total += (kernels.accumulators(copy_bytes(problem.views[loss.view]), unfolded) - 1) * unfolded
         some = not problem.model.layouts[axis].has_all(loss.blocks)
         if axis == loss.left:
             total += unfolded if loss.modes or not problem.model.layouts[loss.right].has_all(loss.blocks) else 0

@@ -4,7 +4,7 @@ from vennmf.solvers.kernels.column_maximum import sweep_column_maximum
 from vennmf.solvers.kernels.coupled import sweep_coupled
 from vennmf.solvers.kernels.dense import dense_product
 from vennmf.solvers.kernels.gram import row_gram
-from vennmf.solvers.kernels.products import sparse_times_dense, transposed_times_dense
+from vennmf.solvers.kernels.products import accumulators, sparse_times_dense, transposed_times_dense
 from vennmf.solvers.kernels.quotient import multiply
 from vennmf.solvers.kernels.rows import nnls_rows
 from vennmf.solvers.kernels.sums import column_squares, inner
@@ -12,6 +12,7 @@ from vennmf.solvers.kernels.sweeps import sweep
 from vennmf.solvers.kernels.threads import n_threads, share, threads
 
 __all__ = [
+    "accumulators",
     "column_squares",
     "dense_product",
     "inner",

@@ -1,8 +1,8 @@
 """Sparse times dense, both ways round, from one copy of X in compressed rows.
 
-Every row of a result is summed by one thread in the order of its entries: the bits depend on nobody else.
-The second is the slower of the two, by half or more: who can afford a second copy of X, by columns, and needs many
-products, passes that copy to the first.
+Every row of a result, or of each of a fixed number of sums for it, is summed by one thread in the order of its entries: the bits
+depend on nobody else. The second is the slower of the two while F is in the cache: who can afford a second copy of X, by
+columns, and needs many products, then passes that copy to the first.
 """
 
 import numpy as np
@@ -13,6 +13,7 @@ from vennmf.solvers.kernels.sweeps import contiguous
 from vennmf.solvers.kernels.threads import n_threads, share
 
 WORTH_A_THREAD = 1_000_000  # multiplications that outweigh waking another thread
+MOST_SUMS = 16
 SCANNED = 16  # entries of a row that are looked through one by one sooner than by halves
 
 
@@ -33,8 +34,45 @@ def sparse_times_dense(data, indices, indptr, B, out):
 def transposed_times_dense(data, indices, indptr, F, out):
     """The compiled twin of ``reference.transposed_times_dense``."""
     contiguous(out, "out")
-    n_columns, k = out.shape
     data, F = np.ascontiguousarray(data, dtype=out.dtype), np.ascontiguousarray(F, dtype=out.dtype)
+    n_sums = accumulators(data.nbytes + indices.nbytes, out.nbytes)
+    scatter = _scattered_by_rows if n_sums > 1 else _scattered_by_columns
+    if out.size:
+        scatter(data, indices, indptr, F, out, n_sums)
+    return out
+
+
+def accumulators(data_bytes, out_bytes):
+    """How many sums a scatter makes side by side, each of some rows of X: beside the result itself, as many as the bytes of X hold.
+
+    The bits depend on it, so it must not depend on the threads.
+    """
+    return 1 + min(MOST_SUMS - 1, data_bytes // (out_bytes + 1))
+
+
+def _scattered_by_rows(data, indices, indptr, F, out, n_sums):
+    """Each thread has rows of X to itself and a sum of its own; the sums are added in their order."""
+    cuts = np.searchsorted(indptr, data.size * np.arange(1, n_sums) // n_sums)
+    cuts = [0, *map(int, cuts), F.shape[0]]
+    sums = [out, *np.empty((n_sums - 1, *out.shape), out.dtype)]
+
+    def rows(first, last):
+        for i in range(first, last):
+            sums[i][...] = 0
+            part = slice(cuts[i], cuts[i + 1])
+            _scatter_columns(data, indices, indptr[cuts[i] : cuts[i + 1] + 1], F[part], sums[i], 0, len(out))
+
+    def added(first, last):
+        for more in sums[1:]:
+            out[first:last] += more[first:last]
+
+    share(rows, n_sums, 1 + WORTH_A_THREAD * n_sums // (data.size * out.shape[1] + 1))
+    share(added, len(out), 1 + WORTH_A_THREAD // out.shape[1])
+
+
+def _scattered_by_columns(data, indices, indptr, F, out, _):
+    """Each thread has columns of X, rows of the result, to itself, and looks through all rows of X for them."""
+    n_columns, k = out.shape
     n_parts = 1 if data.size * k < 4 * WORTH_A_THREAD or n_threads() == 1 else 2 * n_threads()
     cuts = _even_cuts(indices, n_columns, n_parts)
     used = np.zeros(n_parts, dtype=np.int64)
@@ -44,12 +82,10 @@ def transposed_times_dense(data, indices, indptr, F, out):
             out[cuts[i] : cuts[i + 1]] = 0
             used[i] = _scatter_columns(data, indices, indptr, F, out[cuts[i] : cuts[i + 1]], cuts[i], cuts[i + 1])
 
-    if out.size:
-        share(columns, n_parts, 1)
-    if out.size and used.sum() < data.size:  # columns out of order were passed over: take all at once
+    share(columns, n_parts, 1)
+    if used.sum() < data.size:  # columns out of order were passed over: take all at once
         cuts = [0, n_columns]
         columns(0, 1)
-    return out
 
 
 def _even_cuts(indices, n_columns, n_parts):
