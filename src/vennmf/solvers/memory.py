@@ -107,14 +107,16 @@ def at_work(problem: Problem, plan: Plan, axis: str) -> int:
     streams = problem.streams(axis, plan.copied)
     total = piece * (TEMPORARIES + len(penalties))
     total += piece if streams else factor_bytes(problem, axis)
+    sums = 0
     for loss in (loss for loss in problem.model.losses if axis in loss.axes):
         used = sum(block.size for block in problem.model.blocks if block.name in loss.blocks) * problem.dtype.itemsize
         unfolded = problem.views[loss.view].shape[1] * used
         if axis in loss.column_axes and loss.view not in plan.copied:
-            total += (kernels.accumulators(copy_bytes(problem.views[loss.view]), unfolded) - 1) * unfolded
+            made = kernels.accumulators(copy_bytes(problem.views[loss.view]), unfolded)
+            sums = max(sums, (made - 1) * unfolded)  # which are let go before the next view's
         some = not problem.model.layouts[axis].has_all(loss.blocks)
         if axis == loss.left:
             total += unfolded if loss.modes or not problem.model.layouts[loss.right].has_all(loss.blocks) else 0
         elif loss.modes or (some and not streams):
             total += unfolded
-    return total
+    return total + sums
