@@ -370,7 +370,7 @@ class Problem:
     def rescale(self, factors: Factors, multipliers: Factors) -> None:
         """Multiply the columns of each axis, in place."""
         for axis, whole in multipliers.items():
-            factors[axis] *= whole.astype(self.dtype)
+            products.rescale(factors[axis], whole.astype(self.dtype))
 
     def normalise(self, factors: Factors) -> None:
         """Bring the column side of each component to unit norm and give its scale to the row side, in place."""

@@ -82,6 +82,15 @@ def squared_norms(F: Array) -> Array:
     return kernels.column_squares(F)
 
 
+def rescale(F: Array, multipliers: Array) -> None:
+    """Multiply the columns, in place, on all threads."""
+
+    def rows(first: int, last: int) -> None:
+        F[first:last] *= multipliers
+
+    kernels.share(rows, len(F), 1 + STRETCH // (1 + F[:1].nbytes))
+
+
 def squared_residual(X: Matrix, L: Array, R: Array) -> float:
     """‖X − L Rᵀ‖², never forming L Rᵀ where X is sparse."""
     values = X.data if sp.issparse(X) else X

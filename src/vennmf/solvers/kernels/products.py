@@ -27,7 +27,8 @@ def sparse_times_dense(data, indices, indptr, B, out):
         _gather_rows(data, indices, indptr, B, out, first, last)
 
     if out.size:
-        share(rows, n_rows, 1 + WORTH_A_THREAD * n_rows // (data.size * k + 1))
+        entries = int(indptr[-1] - indptr[0])  # of these rows: data may hold those of others, too
+        share(rows, n_rows, 1 + WORTH_A_THREAD * n_rows // (entries * k + 1))
     return out
 
 
