@@ -14,31 +14,22 @@ from contextlib import suppress
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import NMF
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.engine import problem_of
+from benchmarks.engine import by_scikit_learn, by_vennmf, problem_of
 from benchmarks.material import planted_tags, stacked_tags
 from vennmf.errors import VennmfError
 from vennmf.solvers import Options, Problem
 from vennmf.solvers.initialise import initialise
-from vennmf.solvers.loop import Loop
-from vennmf.solvers.sweeps import SWEEPS
 
 
 def ours(problem: Problem, start: dict[str, Any], steps: int) -> float:
-    options = Options(max_iter=steps, tol=0, min_change=0)
-    factors = {axis: F.copy() for axis, F in start.items()}
-    return Loop(problem, factors, SWEEPS["cd"], options, np.random.default_rng(0)).run().objective
+    return by_vennmf(problem, start, Options(max_iter=steps, tol=0, min_change=0)).objective
 
 
 def theirs(problem: Problem, start: dict[str, Any], steps: int) -> float:
     """The end of scikit-learn's coordinate descent, by our objective."""
-    X = problem.views["data"].X
-    model = NMF(start["features"].shape[1], init="custom", max_iter=steps, tol=0)
-    H, B = start["items:data"], np.ascontiguousarray(start["features"].T)
-    encodings = model.fit_transform(X, W=H.copy(), H=B.copy())
-    return problem.objective({"items:data": encodings, "features": np.ascontiguousarray(model.components_.T)})
+    return problem.objective(by_scikit_learn(problem.views["data"].X, start, steps)[1])
 
 
 def main() -> None:

@@ -56,7 +56,7 @@ def race(said, races):
 
 
 def by_scikit_learn(X, start, n):
-    """Seconds, objective's factors: scikit-learn's coordinate descent from a start."""
+    """Seconds and factors of scikit-learn's coordinate descent from a start."""
     H, B = start["items:data"], np.ascontiguousarray(start["features"].T)
     began = time.perf_counter()
     model = NMF(H.shape[1], init="custom", max_iter=n, tol=0)

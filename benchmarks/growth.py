@@ -55,9 +55,7 @@ def measure(point: Point) -> dict[str, Any]:
 
     warnings.simplefilter("ignore")
     small = {str(n): planted_tags(1_100, 1_100, 5, 5) for n in range(2)}
-    vn.JSNMF(16, 8, max_iter=8, random_state=0).fit(
-        small
-    )  # imports and compiles, not so small that NumPy does some of it
+    vn.JSNMF(16, 8, max_iter=8, random_state=0).fit(small)  # compiles: a smaller one is left to NumPy in part
     X = {str(n): planted_tags(point.items, point.features, point.tags_an_item) for n in range(point.sources)}
     shared = point.k // 2
     settings = {"max_iter": ITERATIONS, "tol": 0, "min_change": 0, "random_state": 0}

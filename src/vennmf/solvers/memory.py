@@ -61,7 +61,9 @@ def planned(problem: Problem) -> Plan:
     """The fastest plan that is small, or stays within twice data and factors; else the leanest."""
     small = frozenset(name for name, view in problem.views.items() if 0 < copy_bytes(view) <= COPY_LIMIT)
     fast = frozenset(
-        loss.view for loss in problem.model.losses if loss.view in small and encoding_bytes(problem, loss) <= CACHED
+        loss.view
+        for loss in problem.model.losses
+        if loss.view in small and problem.views[loss.view].shape[0] * row_bytes(problem, loss) <= CACHED
     )
     allowed = max(SMALL, 2 * (problem.views.nbytes + problem.nbytes()))
     plans = [Plan(copied, rows) for copied, rows in product(dict.fromkeys([fast, small, frozenset()]), (True, False))]
@@ -76,10 +78,9 @@ def copy_bytes(view: View) -> int:
     return view.X.data.nbytes + view.X.indices.nbytes + (view.shape[1] + 1) * view.X.indptr.itemsize
 
 
-def encoding_bytes(problem: Problem, loss: Frobenius) -> int:
-    """Bytes of what Xᵀ of a view is multiplied with."""
-    used = sum(block.size for block in problem.model.blocks if block.name in loss.blocks)
-    return problem.views[loss.view].shape[0] * used * problem.dtype.itemsize
+def row_bytes(problem: Problem, loss: Frobenius) -> int:
+    """Bytes of one row of the columns that a view uses."""
+    return sum(block.size for block in problem.model.blocks if block.name in loss.blocks) * problem.dtype.itemsize
 
 
 def peak(problem: Problem, plan: Plan) -> int:
@@ -109,8 +110,7 @@ def at_work(problem: Problem, plan: Plan, axis: str) -> int:
     total += piece if streams else factor_bytes(problem, axis)
     sums = 0
     for loss in (loss for loss in problem.model.losses if axis in loss.axes):
-        used = sum(block.size for block in problem.model.blocks if block.name in loss.blocks) * problem.dtype.itemsize
-        unfolded = problem.views[loss.view].shape[1] * used
+        unfolded = problem.views[loss.view].shape[1] * row_bytes(problem, loss)
         if axis in loss.column_axes and loss.view not in plan.copied:
             made = kernels.accumulators(copy_bytes(problem.views[loss.view]), unfolded)
             sums = max(sums, (made - 1) * unfolded)  # which are let go before the next view's

@@ -22,7 +22,7 @@ merged: Any = njit(nogil=True, inline="always")
 
 @merged
 def smaller(a, b):
-    """As ``min``, which takes the compiler ten times as long."""
+    """As ``min``, which takes the compiler longer."""
     return a if a < b else b
 
 

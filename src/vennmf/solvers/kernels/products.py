@@ -37,9 +37,10 @@ def transposed_times_dense(data, indices, indptr, F, out):
     contiguous(out, "out")
     data, F = np.ascontiguousarray(data, dtype=out.dtype), np.ascontiguousarray(F, dtype=out.dtype)
     n_sums = accumulators(data.nbytes + indices.nbytes, out.nbytes)
-    scatter = _scattered_by_rows if n_sums > 1 else _scattered_by_columns
-    if out.size:
-        scatter(data, indices, indptr, F, out, n_sums)
+    if out.size and n_sums > 1:
+        _scattered_by_rows(data, indices, indptr, F, out, n_sums)
+    elif out.size:
+        _scattered_by_columns(data, indices, indptr, F, out)
     return out
 
 
@@ -71,7 +72,7 @@ def _scattered_by_rows(data, indices, indptr, F, out, n_sums):
     share(added, len(out), 1 + WORTH_A_THREAD // out.shape[1])
 
 
-def _scattered_by_columns(data, indices, indptr, F, out, _):
+def _scattered_by_columns(data, indices, indptr, F, out):
     """Each thread has columns of X, rows of the result, to itself, and looks through all rows of X for them."""
     n_columns, k = out.shape
     n_parts = 1 if data.size * k < 4 * WORTH_A_THREAD or n_threads() == 1 else 2 * n_threads()
